@@ -66,7 +66,7 @@ CC         := $(call pc,--variable=ccompiler)
 FC         := $(call pc,--variable=fcompiler)
 CFLAGS     ?= $(call pc,--variable=cflags_extra) -O3 -Wall -Wextra
 OPENMP     ?= -fopenmp
-CPPFLAGS   := $(if $(OPENMP),,-Isrc/engine/host/serial -Wno-unknown-pragmas) \
+CPPFLAGS   := $(if $(OPENMP),,-Isrc/common/serial -Wno-unknown-pragmas) \
   -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
 PETSC_LIB  := -Wl,--as-needed $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) -lm
 
@@ -114,8 +114,8 @@ LIB  := $(B)/lib/libpetscbai.so
 SYM  := PetscDLLibraryRegister_petscbai
 
 # Units of CUDA, first those that take longest to compile
-units   := $(patsubst %,src/engine/cuda/%.cu,generic stream scan_sort)
-units   += $(filter-out $(units),$(wildcard src/engine/cuda/*.cu))
+units   := $(patsubst %,src/%.cu,relaxation/cuda/generic relaxation/cuda/stream common/cuda/scan_sort)
+units   += $(filter-out $(units),$(wildcard src/*/*.cu src/*/cuda/*.cu))
 
 # HYPRE_DIR: a hypre with CUDA for bench/multigrid to compare with, as config/hypre.sh builds one
 ifneq ($(HYPRE_DIR),)
@@ -126,10 +126,13 @@ ifneq ($(HYPRE_DIR),)
   HYPRE_LIB := $(if $(hypre),-L$(hypre)/lib -Wl$(comma)-rpath$(comma)$(hypre)/lib -lHYPRE)
 endif
 
-# The engine's backends: the one place that knows whether there is CUDA
-engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
-faces   := $(wildcard src/bai/*.c src/bai/*/*.c src/ksp/bai/*.c src/ksp/bai/generated/*.c src/pc/*/*.c) \
-  $(wildcard src/pc/*/generated/*.c)
+# Files that use PETSc's objects, and the engine, which does not. This is the one place that knows whether there is
+# CUDA
+petsc   := $(addprefix src/relaxation/,blocks.c ghosts.c refine.c run.c setup.c turns.c weight.c) \
+  $(addprefix src/multigrid/,hierarchy.c ranks.c) $(addprefix src/research/,fault.c research.c stats.c)
+engine  := $(filter-out $(petsc),$(wildcard src/relaxation/*.c src/multigrid/*.c src/research/*.c src/*/host/*.c)) \
+  $(if $(NVCC),$(units),src/relaxation/cuda/cuda_none.c)
+faces   := $(petsc) $(wildcard src/petsc/*.c src/ksp/bai/*.c src/pc/*/*.c src/*/*/generated/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c \
   $(filter-out %_none.c %/hypre.c,$(wildcard bench/parts/*.c)) \
   bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) \
@@ -156,7 +159,7 @@ $(B)/obj/%.cu.o: %.cu
 	$(call quiet,NVCC,$<)$(nvcc)
 
 # Sums of the coarse matrices have the bits of those of the host, which does not fuse products and sums
-$(B)/obj/src/engine/cuda/levels_matrix.cu.o $(B)/obj/src/engine/cuda/levels_modes.cu.o: UNFUSED = -fmad=false
+$(B)/obj/src/multigrid/cuda/galerkin.cu.o $(B)/obj/src/multigrid/cuda/nearnull.cu.o: UNFUSED = -fmad=false
 
 # The kernels of each unit, their registers and spills
 kernels: $(LIB)
@@ -169,7 +172,7 @@ $(LIB): $(call obj,$(engine) $(faces))
 	  $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
 
-$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials -Isrc/bai
+$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials -Isrc/petsc
 
 $(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(B)/libgallery.a: $(call obj,$(gallery)) $(B)/hypre_dir ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
@@ -187,7 +190,7 @@ $(B)/tests/bench/multigrid: MORE_LIB = $(HYPRE_LIB)
 LINK = -L$(B)/lib -Wl,-rpath,'$(CURDIR)/$(B)/lib' -lpetscbai
 $(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tests/parts/*.h tutorials/*.h)
 	@mkdir -p $(@D)
-	$(call quiet,CC,$<)$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ \
+	$(call quiet,CC,$<)$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/petsc $(LDFLAGS) $< -o $@ \
 	  $(B)/libgallery.a $(LINK) $(B)/libengine.a $(MORE_LIB) $(PETSC_LIB) $(CUDA_LIB)
 
 # Those in Fortran load the library by -dll_append
@@ -396,7 +399,7 @@ run-pip: $(LIB) $(unchanged)
 	  LIBS='$(PETSC_LIB)' sh tests/pip.sh $(abspath $(TESTDIR)/pip) $(BAI_LIB) $(abspath $(firstword $(unchanged))) \
 	  $(CC) -shared -fPIC $(CPPFLAGS)
 
-# What is made of src/bai/options.def is up to date
+# What is made of src/petsc/options.def is up to date
 run-options:
 	@mkdir -p $(TESTDIR)/options
 	@python3 config/options.py --check >$(TESTDIR)/options/tap || grep '^not ok' $(TESTDIR)/options/tap
@@ -457,7 +460,7 @@ install: $(LIB)
 
 # What clang-tidy finds in the sources for the host, with the checks of .clang-tidy
 tidy_flags = $(filter -I% -D% -isystem%,$(shell $(CC) -show 2>/dev/null) $(CPPFLAGS)) \
-  -Isrc/engine/host/serial -Itutorials -Isrc/bai -Wno-unknown-pragmas
+  -Isrc/common/serial -Itutorials -Isrc/petsc -Wno-unknown-pragmas
 tidy:
 	@command -v clang-tidy-14 >/dev/null || config/packages.sh 'make tidy needs clang-tidy 14' clang-tidy-14
 	@mkdir -p $(B)
@@ -471,7 +474,7 @@ tidy:
 cppcheck:
 	@command -v cppcheck >/dev/null || config/packages.sh 'make cppcheck needs cppcheck' cppcheck
 	cppcheck --quiet --error-exitcode=1 --std=c11 --language=c --enable=warning,performance,portability \
-	  --max-configs=1 --suppress=toomanyconfigs -Iinclude -Isrc/engine/host/serial -Itutorials -Isrc/bai \
+	  --max-configs=1 --suppress=toomanyconfigs -Iinclude -Isrc/common/serial -Itutorials -Isrc/petsc \
 	  $(filter %.c,$(engine) $(faces)) $(wildcard tests/*.c tests/fuzz/*.c tests/parts/*.c tutorials/*.c) \
 	  $(wildcard bench/*.c bench/parts/*.c experiments/*.c)
 
@@ -499,7 +502,7 @@ endif
 
 endif
 
-# Setters, getters, their pages and the tables of options, all from src/bai/options.def
+# Setters, getters, their pages and the tables of options, all from src/petsc/options.def
 options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, and Python by its black, as others differ; and no line of files with
@@ -566,7 +569,7 @@ help:
 	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
-	@echo 'options  writes what follows from src/bai/options.def'
+	@echo 'options  writes what follows from src/petsc/options.def'
 	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang, without OpenMP:' \
 	  'MATRIX="complex clang" takes some,'
 	@echo '         MATRIX="single release 3.22.5 cuda-complex cuda-int64" builds other PETSc first'

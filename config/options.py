@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Writes what follows from the tables of options, src/bai/options.def and others: setters, getters, their manual pages,
-prototypes, tables.
+"""Writes what follows from the tables of options, src/petsc/options.def and others: setters, getters, their manual
+pages, prototypes, tables.
 
 config/options.py          writes it ("make options")
 config/options.py --check  says of each file, in TAP, whether it is up to date ("make test"); exits with 1 if one is not
 """
 import os, re, sys, textwrap
 
-DEF, RESEARCH, LEVELS = 'src/bai/options.def', 'src/bai/research/options.def', 'src/pc/baimg/options.def'
-WORDS, TYPES = 'src/bai/options.c', 'include/petscbaitypes.h'
+DEF, RESEARCH, LEVELS = 'src/petsc/options.def', 'src/research/options.def', 'src/pc/baimg/options.def'
+WORDS, TYPES = 'src/petsc/options.c', 'include/petscbaitypes.h'
 HEADER, MANUAL = 'include/petscbai.h', 'docs/options.md'
 FACES = ('KSPBAI', 'PCBAI', 'PCBAIMG')
 STRUCTS = dict(zip(FACES, ('BAIFaceKSP', 'BAIFacePC', 'BAIFaceMG')))
-PAGES = dict(zip(FACES, ('src/ksp/bai/bai.c', 'src/pc/baismooth/pcbai.c', 'src/pc/baimg/pcbaimg.c')))
+PAGES = dict(zip(FACES, ('src/ksp/bai/kspbai.c', 'src/pc/baismooth/pcbai.c', 'src/pc/baimg/pcbaimg.c')))
 SETTERS = {
     face: '%s/generated/%sset.c' % (os.path.dirname(page), os.path.basename(page)[:-2]) for face, page in PAGES.items()
 }
@@ -25,7 +25,7 @@ METHODS = {
 }
 WIDTH = 120
 CHECK = '--check' in sys.argv[1:]
-MADE = 'made from src/bai/options.def and others by "make options"'
+MADE = 'made from src/petsc/options.def and others by "make options"'
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 
@@ -348,7 +348,7 @@ def setters(face, rows):
     top = '''/*
    Setters and getters of %s, %s
 */
-#include "../../../bai/baiimpl.h"
+#include "../../../petsc/baiimpl.h"
 #include <petsc/private/%simpl.h> /*I "petscbai.h" I*/
 ''' % (
         face,

@@ -4,7 +4,7 @@
 #include "gallery.h"
 #include "now.h"
 #include "../bench/parts/bench.h"
-#include "../src/engine/energy.h"
+#include "../src/research/energy.h"
 #include <string.h>
 #include <sys/resource.h>
 

@@ -22,7 +22,7 @@ PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
 PETSC_EXTERN PetscErrorCode KSPBAIStatsView(KSP, PetscViewer);
 PETSC_EXTERN PetscErrorCode KSPBAIGetMethod(KSP, BAIMethod *, const char *[]);
 
-/* made from src/bai/options.def and others by "make options" */
+/* made from src/petsc/options.def and others by "make options" */
 PETSC_EXTERN const char *const BAIMethods[];
 PETSC_EXTERN const char *const BAIKrylovs[];
 PETSC_EXTERN const char *const BAIModes[];

@@ -1,8 +1,8 @@
 static char help[] = "The engine's partitions of rows into blocks, and its colourings of blocks.\n\n";
 
 #include "check.h"
-#include "../src/engine/coloring.h"
-#include "../src/engine/partition.h"
+#include "../src/relaxation/coloring.h"
+#include "../src/relaxation/partition.h"
 
 /* Each of n groups is coupled with the reach groups before it: no two neighbours in one turn, every group in one turn,
  * and no more colours than the graph needs */

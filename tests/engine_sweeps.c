@@ -11,9 +11,9 @@ static char help[] = "The engine's functions, one by one, on each backend, again
 */
 
 #include "check.h"
-#include "../src/engine/coloring.h"
-#include "../src/engine/partition.h"
-#include "../src/engine/theta.h"
+#include "../src/relaxation/coloring.h"
+#include "../src/relaxation/partition.h"
+#include "../src/relaxation/theta.h"
 #include <float.h>
 
 typedef enum {

@@ -3,7 +3,7 @@ static char help[] = "Mode color of parts that take turns together: an engine fo
 
 #include "check.h"
 #include "gallery.h"
-#include "../src/engine/coloring.h"
+#include "../src/relaxation/coloring.h"
 
 enum {
   MOST_PARTS = 5

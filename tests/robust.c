@@ -7,7 +7,7 @@ and the next solve is right where one can be.\n\
 #define _GNU_SOURCE /* dladdr() */
 #define BAI_USE_PETSC_CUDA
 #include "check.h"
-#include "../src/engine/engine.h"
+#include "../src/relaxation/engine.h"
 #include "gallery.h"
 #include "parts/gpu.h"
 #include <dlfcn.h>

@@ -3,7 +3,7 @@ static char help[] = "Statistics count what happens: staleness as the mode promi
 
 #include "check.h"
 #include "gallery.h"
-#include "../src/engine/energy.h"
+#include "../src/research/energy.h"
 #include <unistd.h>
 
 enum {

@@ -7,7 +7,7 @@ import math
 import sys
 
 SIDE, RANKS = 1000, (8, 64, 512)
-FEW, MANY, SHARE = 4096, 2**18, 8  # the rule of src/bai/ranks/levels.c
+FEW, MANY, SHARE = 4096, 2**18, 8  # the rule of src/multigrid/ranks.c
 ITERATIONS = 18
 LATENCY = 0.01  # of a message
 INSIDE, BETWEEN = 150e6, 25e6  # bytes in a millisecond: links of a GPU inside a host of 8, and between hosts

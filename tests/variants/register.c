@@ -1,7 +1,7 @@
 /*
    Stand in for what registration refers to, where only that is built: see tests/variants.sh
 */
-#include "../../src/bai/baiimpl.h"
+#include "../../src/petsc/baiimpl.h"
 
 PetscErrorCode KSPCreate_BAI(PETSC_UNUSED KSP ksp)
 {

@@ -1,7 +1,7 @@
 /*
    What a KSPBAI counts, for who asks in C
 */
-#include "../../bai/research/research.h"
+#include "../../research/research.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 /*@

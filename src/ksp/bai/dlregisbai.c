@@ -1,7 +1,7 @@
 /*
    Registration, whether the library is loaded by -dll_append or linked
 */
-#include "../../bai/baiimpl.h"
+#include "../../petsc/baiimpl.h"
 
 PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;
 

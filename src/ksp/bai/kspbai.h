@@ -3,8 +3,8 @@
 */
 #pragma once
 
-#include "../../bai/levels.h"
-#include "../../engine/krylov_rules.h"
+#include "../../multigrid/hierarchy.h"
+#include "../../common/krylov_rules.h"
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 

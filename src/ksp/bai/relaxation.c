@@ -3,7 +3,7 @@
    them
 */
 #include "kspbai.h"
-#include "../../engine/look.h"
+#include "../../relaxation/look.h"
 
 const char KSPBAIOtherMethodText[] = "the other method may solve this system faster: -ksp_bai_method krylov";
 

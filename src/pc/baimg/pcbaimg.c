@@ -1,7 +1,7 @@
 /*
    PCBAIMG: algebraic multigrid with block-asynchronous smoothing as a preconditioner
 */
-#include "../../bai/levels.h"
+#include "../../multigrid/hierarchy.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode PCSetUp_BAIMG(PC pc)

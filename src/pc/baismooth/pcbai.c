@@ -1,7 +1,7 @@
 /*
    PCBAI: block-asynchronous iteration as a smoother and preconditioner
 */
-#include "../../bai/baiimpl.h"
+#include "../../petsc/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 typedef struct {

@@ -1,7 +1,7 @@
 /*
-   Setters and getters of PCBAIMG, made from src/bai/options.def and others by "make options"
+   Setters and getters of PCBAIMG, made from src/petsc/options.def and others by "make options"
 */
-#include "../../../bai/baiimpl.h"
+#include "../../../petsc/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 /*@

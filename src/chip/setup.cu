@@ -1,0 +1,566 @@
+/*
+   Set-up of a matrix that is to stay on the chip, see krylov.h
+
+   Parts are boxes of points, if rows are those of a grid in natural ordering, else consecutive rows. The places that a
+   part reads outside of it are marked in a bit map of all places, in shared memory; the number of a halo is that of the
+   bits before it
+
+   For many right-hand sides the matrix has a second set of parts: see MakeMany()
+*/
+#include "../multigrid/cuda/levels.h"
+#include "../common/cuda/warp.h"
+#include <float.h>
+
+enum {
+  THREADS    = 256,
+  LEAST_ROWS = 128, /* of a part, if there are as many */
+  BITS       = 32,
+  PER_ROW    = 4 /* entries that a row counts for, where parts are to have as much to do */
+};
+
+/* How rows become parts */
+struct Cut {
+  int  n, parts;
+  int  m[3], boxes[3]; /* points and boxes of a grid; boxes[0] is 0: there is none; */
+  bool even;           /* then parts have as many rows, else as many entries */
+};
+
+/* Of m points in so many boxes, the first of box k */
+static __host__ __device__ inline int BoxBegin(int m, int boxes, int k)
+{
+  return (int)((long long)m * k / boxes);
+}
+
+/* Row at which part k of consecutive rows begins */
+static __device__ int PartBegin(const Cut &cut, const int *i, int k)
+{
+  if (cut.even) return (int)((long long)cut.n * k / cut.parts);
+  const long long wanted = ((long long)i[cut.n] + (long long)PER_ROW * cut.n) * k / cut.parts;
+  int             low = 0, high = cut.n;
+
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+
+    if ((long long)i[middle] + (long long)PER_ROW * middle < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* The row at a place of a part, or -1; and how many rows the part has */
+static __device__ int RowAt(const Cut &cut, const int *i, int part, int l, int *rows)
+{
+  if (!cut.boxes[0]) {
+    const int begin = PartBegin(cut, i, part);
+
+    *rows = PartBegin(cut, i, part + 1) - begin;
+    return l < *rows ? begin + l : -1;
+  }
+  const int box[3] = {part % cut.boxes[0], part / cut.boxes[0] % cut.boxes[1], part / cut.boxes[0] / cut.boxes[1]};
+  int       begin[3], size[3];
+
+  for (int d = 0; d < 3; d++) {
+    begin[d] = BoxBegin(cut.m[d], cut.boxes[d], box[d]);
+    size[d]  = BoxBegin(cut.m[d], cut.boxes[d], box[d] + 1) - begin[d];
+  }
+  *rows = size[0] * size[1] * size[2];
+  if (l >= *rows) return -1;
+  return ((begin[2] + l / size[0] / size[1]) * cut.m[1] + begin[1] + l / size[0] % size[1]) * cut.m[0] + begin[0] +
+    l % size[0];
+}
+
+/* The largest part */
+static __global__ void CountRows(Cut cut, const int *i, int *most)
+{
+  const int part = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  int       rows;
+
+  if (part >= cut.parts) return;
+  (void)RowAt(cut, i, part, 0, &rows);
+  atomicMax(most, rows);
+}
+
+static __global__ void NumberPlaces(Cut cut, const int *i, BAIKrylovMatrix M, int *place)
+{
+  const int part = (int)blockIdx.x;
+  int       rows;
+
+  for (int l = (int)threadIdx.x; l < M.rows_most; l += (int)blockDim.x) {
+    const int row = RowAt(cut, i, part, l, &rows);
+
+    M.row[part * M.rows_most + l] = row;
+    if (row >= 0) place[row] = part * M.rows_most + l;
+    if (!l) M.rows[part] = rows;
+  }
+}
+
+/* What parts come to, at most */
+struct Largest {
+  int                halos, entries;
+  unsigned long long inside; /* entries inside parts, of all */
+};
+
+/* Marks what the part reads; all threads. bits is in shared memory */
+static __device__ void Mark(const BAIDeviceRows &A, const BAIKrylovMatrix &M, const int *place, int words,
+                            unsigned *bits)
+{
+  const int part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
+
+  for (int w = (int)threadIdx.x; w < words; w += THREADS) bits[w] = 0;
+  __syncthreads();
+  for (int l = (int)threadIdx.x; l < M.rows[part]; l += THREADS) {
+    const int row = M.row[begin + l];
+
+    for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+      const int q = place[A.j[k]];
+
+      if (q < begin || q >= end) atomicOr(&bits[q / BITS], 1u << q % BITS);
+    }
+  }
+  __syncthreads();
+}
+
+/* Lanes to share a row: few, or rows of a few entries leave some idle; many, or a long row takes long */
+static __device__ int LanesFor(int rows, int entries, int longest, int threads)
+{
+  enum {
+    AT_ONCE = 4
+  };
+  long long least = -1;
+  int       best  = 1;
+
+  for (int lanes = 1; lanes <= 32; lanes *= 2) {
+    const int       each = AT_ONCE * lanes, mean = rows ? (entries + rows - 1) / rows : 0;
+    const long long loads = (long long)((rows * lanes + threads - 1) / threads) * ((mean + each - 1) / each) +
+      (longest + each - 1) / each;
+
+    if (least >= 0 && loads >= least) continue;
+    least = loads;
+    best  = lanes;
+  }
+  return best;
+}
+
+static __global__ __launch_bounds__(THREADS) void CountHalos(BAIDeviceRows A, BAIKrylovMatrix M, const int *place,
+                                                             int words, Largest *largest)
+{
+  extern __shared__ unsigned bits[];
+  __shared__ int             halos, entries, inside, longest;
+  const int                  begin = (int)blockIdx.x * M.rows_most, end = begin + M.rows_most;
+
+  if (!threadIdx.x) halos = entries = inside = longest = 0;
+  Mark(A, M, place, words, bits);
+  for (int w = (int)threadIdx.x; w < words; w += THREADS)
+    if (bits[w]) atomicAdd(&halos, __popc(bits[w]));
+  for (int l = (int)threadIdx.x; l < M.rows[blockIdx.x]; l += THREADS) {
+    const int row = M.row[begin + l];
+    int       in  = 0;
+
+    for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+      const int q = place[A.j[k]];
+
+      in += A.j[k] != row && q >= begin && q < end;
+    }
+    atomicAdd(&entries, A.i[row + 1] - A.i[row]);
+    atomicMax(&longest, A.i[row + 1] - A.i[row]);
+    atomicAdd(&inside, in);
+  }
+  __syncthreads();
+  if (threadIdx.x) return;
+  M.halos[blockIdx.x] = halos;
+  M.lanes[blockIdx.x] = LanesFor(M.rows[blockIdx.x], entries, longest, THREADS);
+  atomicMax(&largest->halos, halos);
+  atomicMax(&largest->entries, entries);
+  atomicAdd(&largest->inside, (unsigned long long)inside);
+}
+
+/* Where halos are, the columns of entries, and where rows begin */
+static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, BAIKrylovMatrix M, const int *place,
+                                                              int words)
+{
+  extern __shared__ unsigned bits[]; /* and then the number of those before each word */
+  int                       *before = reinterpret_cast<int *>(bits + words);
+  const int                  part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
+  int                        sum = 0, all;
+
+  Mark(A, M, place, words, bits);
+  for (int base = 0; base < words; base += THREADS) {
+    const int w = base + (int)threadIdx.x, number = BAISumBeforeInBlock<THREADS>(w < words ? __popc(bits[w]) : 0, &all);
+
+    if (w < words) before[w] = sum + number;
+    sum += all;
+    __syncthreads();
+    unsigned rest = w < words ? bits[w] : 0;
+
+    for (int k = 0; rest; k++, rest &= rest - 1)
+      M.halo[(size_t)part * M.halo_most + before[w] + k] = w * BITS + __ffs((int)rest) - 1;
+  }
+  if (!M.width) {
+    sum = 0;
+    for (int base = 0; base <= M.rows[part]; base += THREADS) {
+      const int l = base + (int)threadIdx.x, row = l < M.rows[part] ? M.row[begin + l] : -1;
+      int       count = 0;
+
+      for (int k = row >= 0 ? A.i[row] : 0; row >= 0 && k < A.i[row + 1]; k++) count += A.j[k] != row;
+      const int number = BAISumBeforeInBlock<THREADS>(count, &all);
+
+      if (l <= M.rows[part]) M.first[(size_t)part * (M.rows_most + 1) + l] = sum + number;
+      sum += all;
+      __syncthreads();
+    }
+  }
+  __syncthreads();
+  for (int l = (int)threadIdx.x; l < M.rows[part]; l += THREADS) {
+    const int    row   = M.row[begin + l];
+    const size_t at    = M.width ? (size_t)part * M.width * M.rows_most + l
+                                 : (size_t)part * M.entries_most + M.first[(size_t)part * (M.rows_most + 1) + l];
+    const int    step  = M.width ? M.rows_most : 1;
+    int          count = 0;
+
+    for (int outside = 0; outside < 2; outside++) {
+      for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+        const int q = place[A.j[k]];
+
+        if (A.j[k] == row || (q < begin || q >= end) != outside) continue;
+        M.j[at + (size_t)count * step] = (unsigned short)(outside ? M.rows_most + before[q / BITS] +
+                                                              __popc(bits[q / BITS] & ((1u << q % BITS) - 1))
+                                                                  : q - begin);
+        count++;
+      }
+      if (!outside) M.inside[begin + l] = (unsigned short)count;
+    }
+    for (; count < M.width; count++) M.j[at + (size_t)count * step] = 0;
+  }
+}
+
+/* 1/sqrt|a_ii|, or 1/a_ii, of each row; with a Hermitian A the former makes L A R Hermitian */
+static __global__ void Scalings(BAIDeviceRows A, bool hermitian, BAIReal *scaling)
+{
+  const int      row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const BAIReal *a   = reinterpret_cast<const BAIReal *>(A.a);
+  BAIReal        d   = 0;
+
+  if (row >= A.n) return;
+  for (int k = A.i[row]; k < A.i[row + 1]; k++)
+    if (A.j[k] == row) d += a[k];
+  scaling[row] = hermitian ? 1 / sqrt(d) : 1 / d;
+}
+
+static __global__ __launch_bounds__(THREADS) void FillValues(BAIDeviceRows A, BAIKrylovMatrix M, const int *place,
+                                                             bool hermitian, const BAIReal *scaling)
+{
+  __shared__ unsigned heaviest; /* the bits of a float, whose order is that of the numbers */
+  const int           part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
+  const BAIReal      *a = reinterpret_cast<const BAIReal *>(A.a);
+
+  if (!threadIdx.x) heaviest = 0;
+  __syncthreads();
+  for (int l = (int)threadIdx.x; l < M.rows[part]; l += THREADS) {
+    const int     row   = M.row[begin + l];
+    const size_t  at    = M.width ? (size_t)part * M.width * M.rows_most + l
+                                  : (size_t)part * M.entries_most + M.first[(size_t)part * (M.rows_most + 1) + l];
+    const int     step  = M.width ? M.rows_most : 1;
+    const BAIReal left  = scaling[row];
+    int           count = 0;
+    BAIReal       sum   = 0;
+
+    for (int outside = 0; outside < 2; outside++) {
+      for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+        const int q = place[A.j[k]];
+
+        if (A.j[k] == row || (q < begin || q >= end) != outside) continue;
+        const BAIReal value = left * a[k] * (hermitian ? scaling[A.j[k]] : 1);
+
+        M.a[at + (size_t)count * step] = value;
+        if (!outside) sum += fabs(value);
+        count++;
+      }
+    }
+    for (; count < M.width; count++) M.a[at + (size_t)count * step] = 0;
+    M.left[begin + l]  = left;
+    M.right[begin + l] = hermitian ? left : 1;
+    atomicMax(&heaviest, __float_as_uint((float)(sum < FLT_MAX ? sum : FLT_MAX)));
+  }
+  __syncthreads();
+  if (!threadIdx.x) M.heaviest[part] = __uint_as_float(heaviest);
+}
+
+/* Boxes of a grid, at most so many, the largest of which is as small as can be */
+static void CutGrid(Cut *cut, const BAIInt m[3], int most)
+{
+  long long least = -1;
+
+  for (int z = 1; z <= m[2] && z <= most; z++) {
+    for (int y = 1; y <= m[1] && y * z <= most; y++) {
+      const int       x       = most / (y * z) < m[0] ? most / (y * z) : m[0];
+      const int       size[3] = {(int)((m[0] + x - 1) / x), (int)((m[1] + y - 1) / y), (int)((m[2] + z - 1) / z)};
+      const long long volume  = (long long)size[0] * size[1] * size[2],
+                      faces   = (long long)size[0] * size[1] * (z > 1) + (long long)size[1] * size[2] * (x > 1) +
+        (long long)size[0] * size[2] * (y > 1);
+
+      if (least >= 0 && volume + faces >= least) continue;
+      least         = volume + faces;
+      cut->boxes[0] = x;
+      cut->boxes[1] = y;
+      cut->boxes[2] = z;
+      cut->parts    = x * y * z;
+    }
+  }
+  for (int d = 0; d < 3; d++) cut->m[d] = m[d];
+}
+
+/* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room
+ * for their rows */
+static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes, Cut *cut,
+                         int *rows_most, bool *fits)
+{
+  BAITemporary room;
+  const int    longest = state->krylov.longest;
+  int          length, rows;
+
+  BAIKrylovLimits(shape, &length, &rows);
+  *fits = false;
+  *cut  = Cut{
+    A.n, most, {0, 0, 0},
+      {0, 0, 0},
+      length > 0
+  };
+  if ((length && longest - 1 > length) || (long long)A.n > (long long)rows * cut->parts) return BAIStatusOf(BAI_OK);
+  if (boxes) CutGrid(cut, state->level[0].grid.m, cut->parts);
+  BAITry(room.Allocate(&state->s, sizeof(int)));
+  CUDATry(cudaMemsetAsync(room.p, 0, sizeof(int), state->s.stream));
+  CountRows<<<BAIGrid(cut->parts, THREADS), THREADS, 0, state->s.stream>>>(*cut, A.i, static_cast<int *>(room.p));
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(rows_most, room.p, sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  *fits = *rows_most <= rows;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Places, and how much of them there is; what is allocated is given back by GiveUp() */
+static BAIStatus Place(BAILevelsState state, const BAIDeviceRows &A, int shape, const Cut &cut, int rows_most,
+                       BAIKrylovParts *parts, bool *fits)
+{
+  BAIKrylovMatrix &M       = parts->A;
+  const int        longest = state->krylov.longest;
+  const size_t     places  = (size_t)cut.parts * (size_t)rows_most;
+  const int        words   = (int)((places + BITS - 1) / BITS);
+  cudaStream_t     stream  = state->s.stream;
+  BAITemporary     room;
+  Largest          largest, *device;
+  int              length, rows;
+
+  BAIKrylovLimits(shape, &length, &rows);
+  M.parts              = cut.parts;
+  M.rows_most          = rows_most;
+  M.width              = length ? longest - 1 > 0 ? longest - 1 : 1 : 0;
+  parts->words_of_bits = words;
+  *fits                = false;
+  if (2 * (size_t)words * sizeof(int) > 160 * 1024) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.rows));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.halos));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.lanes));
+  BAITry(BAICUDAAllocate(&state->s, places * sizeof(int), &M.row));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A.n * sizeof(int), &parts->place));
+  NumberPlaces<<<(unsigned)M.parts, THREADS, 0, stream>>>(cut, A.i, M, parts->place);
+  BAITry(room.Allocate(&state->s, sizeof(largest)));
+  device = static_cast<Largest *>(room.p);
+  CUDATry(cudaMemsetAsync(device, 0, sizeof(*device), stream));
+  BAITry(BAIAllowShared((const void *)CountHalos, (size_t)words * sizeof(int)));
+  BAITry(BAIAllowShared((const void *)FillPattern, 2 * (size_t)words * sizeof(int)));
+  CountHalos<<<(unsigned)M.parts, THREADS, (size_t)words * sizeof(int), stream>>>(A, M, parts->place, words, device);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(&largest, device, sizeof(largest), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaStreamSynchronize(stream));
+  M.halo_most    = largest.halos > 0 ? largest.halos : 1;
+  M.entries_most = largest.entries;
+  parts->inside  = (long long)largest.inside;
+  if (M.rows_most + M.halo_most > UINT16_MAX) return BAIStatusOf(BAI_OK);
+  return BAIKrylovPlan(state, shape, parts, fits);
+}
+
+/* What Place() has allocated */
+static void GiveUp(BAILevelsState state, int n, BAIKrylovParts *parts)
+{
+  BAIKrylovMatrix &M = parts->A;
+
+  if (M.rows) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.rows);
+  if (M.halos) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.halos);
+  if (M.lanes) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.lanes);
+  if (M.row) BAICUDAFree(&state->s, (size_t)M.parts * (size_t)M.rows_most * sizeof(int), M.row);
+  if (parts->place) BAICUDAFree(&state->s, (size_t)n * sizeof(int), parts->place);
+  *parts = BAIKrylovParts{};
+}
+
+/* At most so many parts for a shape of kernel, if they fit */
+static BAIStatus TryCut(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes,
+                        BAIKrylovParts *parts, bool *fits)
+{
+  Cut cut;
+  int rows_most;
+
+  BAITry(CutRows(state, A, shape, most, boxes, &cut, &rows_most, fits));
+  if (!*fits) return BAIStatusOf(BAI_OK);
+  BAITry(Place(state, A, shape, cut, rows_most, parts, fits));
+  if (!*fits) GiveUp(state, A.n, parts);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The same. Boxes read less of each other than consecutive rows. Those have as many entries each, so where rows may be
+ * of any length boxes are for rows of much the same length, and consecutive rows may fit where boxes do not */
+static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, BAIKrylovParts *parts,
+                     bool *fits)
+{
+  const bool alike = (long long)state->krylov.longest * A.n <= 2 * A.nnz;
+  int        length, rows;
+
+  BAIKrylovLimits(shape, &length, &rows);
+  const bool boxes = state->level[0].grid.m[0] && (length || alike);
+
+  BAITry(TryCut(state, A, shape, most, boxes, parts, fits));
+  if (!*fits && boxes && !length) BAITry(TryCut(state, A, shape, most, false, parts, fits));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Memory for parts that fit, and their pattern */
+static BAIStatus Fill(BAILevelsState state, const BAIDeviceRows &A, BAIKrylovParts *parts)
+{
+  BAIKrylovMatrix &M      = parts->A;
+  const size_t     places = (size_t)M.parts * (size_t)M.rows_most,
+               entries    = M.width ? places * (size_t)M.width : (size_t)M.parts * (size_t)M.entries_most;
+
+  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * (size_t)M.halo_most * sizeof(int), &M.halo));
+  if (!M.width) BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * (size_t)(M.rows_most + 1) * sizeof(int), &M.first));
+  BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.inside), &M.inside));
+  BAITry(BAICUDAAllocate(&state->s, entries * sizeof(*M.j), &M.j));
+  BAITry(BAICUDAAllocate(&state->s, entries * sizeof(*M.a), &M.a));
+  BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.left), &M.left));
+  BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.right), &M.right));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(*M.heaviest), &M.heaviest));
+  FillPattern<<<(unsigned)M.parts, THREADS, 2 * (size_t)parts->words_of_bits * sizeof(int), state->s.stream>>>(
+    A, M, parts->place, parts->words_of_bits);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longest)
+{
+  BAIKrylovState_ &k    = state->krylov;
+  const int        room = state->processors < BAI_KRYLOV_PARTS ? state->processors : BAI_KRYLOV_PARTS,
+            most        = (A->n + LEAST_ROWS - 1) / LEAST_ROWS;
+  bool fits             = false;
+
+  if (sizeof(BAIScalar) != sizeof(BAIReal))
+    return BAIStatusOf(BAI_OK); /* complex numbers have more than one lowest bit */
+  k.bicgstab = !state->hermitian;
+  k.longest  = longest;
+  for (int shape = 0; shape < BAIKrylovShapes() && !fits; shape++)
+    BAITry(Try(state, *A, shape, most < room ? most : room, &k.one, &fits));
+  if (!fits) return BAIStatusOf(BAI_OK);
+  BAITry(Fill(state, *A, &k.one));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A->n * sizeof(*k.scaling), &k.scaling));
+  BAITry(BAIKrylovPrepare(state));
+  k.on = 1;
+  return BAIKrylovValues(state, A);
+}
+
+static BAIStatus Values(BAILevelsState state, const BAIDeviceRows &A, const BAIKrylovParts &parts)
+{
+  FillValues<<<(unsigned)parts.A.parts, THREADS, 0, state->s.stream>>>(A, parts.A, parts.place, !state->krylov.bicgstab,
+                                                                       state->krylov.scaling);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIKrylovValues(BAILevelsState state, const BAIDeviceRows *A)
+{
+  BAIKrylovState_ &k         = state->krylov;
+  const bool       hermitian = !k.bicgstab;
+
+  if (hermitian != (state->hermitian != 0)) return BAIStatusOf(BAI_ERR_PATTERN); /* it takes another kernel */
+  Scalings<<<BAIGrid(A->n, THREADS), THREADS, 0, state->s.stream>>>(*A, hermitian, k.scaling);
+  CUDATry(cudaGetLastError());
+  BAITry(Values(state, *A, k.one));
+  if (k.many.kernel) BAITry(Values(state, *A, k.many));
+  return BAIStatusOf(BAI_OK);
+}
+
+/*
+   About what an iteration of so many systems takes, in cycles. Most of it passes while thread blocks wait for sums and
+   for each other, which those of other systems on the multiprocessor may use. The rest is for the entries that a
+   multiprocessor has, which are read four times; in shared memory, entries of several rows hinder each other
+*/
+static double Cycles(int processors, int systems, int at_once, int parts, double entries, bool shared)
+{
+  const double waiting = 6000, in_registers = 0.3, in_shared = 3;
+  const int    waves = (systems + at_once - 1) / at_once, busy = systems < at_once ? systems : at_once;
+  const int    blocks = (busy * parts + processors - 1) / processors;
+
+  return waves * (waiting + blocks * entries * (shared ? in_shared : in_registers));
+}
+
+static double CyclesOf(BAILevelsState state, int systems, const BAIKrylovParts &parts)
+{
+  const BAIKrylovMatrix &M       = parts.A;
+  const double           entries = M.width ? (double)M.rows_most * M.width : (double)M.entries_most;
+
+  return Cycles(state->processors, systems, parts.at_once, M.parts, entries, !M.width);
+}
+
+/* Parts for many systems: so few that many systems are at work at once, and so many that each of them does not take
+ * long. There are none if those for one system are as good */
+static BAIStatus MakeMany(BAILevelsState state, const BAIDeviceRows &A)
+{
+  enum {
+    SYSTEMS = 48, /* that they are made for: it has many divisors */
+    TRIES   = 4
+  };
+  BAIKrylovState_ &k    = state->krylov;
+  double           last = 0, least = CyclesOf(state, SYSTEMS, k.one);
+  bool             fits = false;
+
+  for (int t = 0; t < TRIES && !fits; t++) {
+    double best       = least;
+    int    best_shape = -1, best_parts = 0;
+
+    for (int shape = 0; shape < BAIKrylovShapes(); shape++) {
+      int length, rows;
+
+      BAIKrylovLimits(shape, &length, &rows);
+      for (int systems = 2; systems <= SYSTEMS && systems <= state->processors; systems++) {
+        const int    parts   = state->processors / systems < BAI_KRYLOV_PARTS ? state->processors / systems
+                                                                              : BAI_KRYLOV_PARTS;
+        const double entries = (double)A.n / parts * (length ? k.longest - 1 : (double)A.nnz / A.n);
+        const double cycles  = Cycles(state->processors, SYSTEMS, systems, parts, entries, !length);
+
+        if ((length && k.longest - 1 > length) || (long long)A.n > (long long)rows * parts || cycles <= last ||
+            cycles >= best)
+          continue;
+        best       = cycles;
+        best_shape = shape;
+        best_parts = parts;
+      }
+    }
+    if (best_shape < 0) break;
+    last = best;
+    BAITry(Try(state, A, best_shape, best_parts, &k.many, &fits));
+  }
+  if (!fits) return BAIStatusOf(BAI_OK);
+  BAITry(Fill(state, A, &k.many));
+  return Values(state, A, k.many);
+}
+
+BAIStatus BAIKrylovPartsFor(BAILevelsState state, int systems, BAIKrylovParts **parts)
+{
+  BAIKrylovState_ &k = state->krylov;
+
+  if (!k.asked) {
+    const BAIStatus status = MakeMany(state, state->level[0].A);
+
+    if (status.code) k.many = BAIKrylovParts{}; /* its memory is given back with that of the levels */
+    BAITry(status);
+    k.asked = 1;
+  }
+  *parts = k.many.kernel && CyclesOf(state, systems, k.many) < CyclesOf(state, systems, k.one) ? &k.many : &k.one;
+  return BAIStatusOf(BAI_OK);
+}

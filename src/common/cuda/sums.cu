@@ -1,0 +1,157 @@
+/*
+   What is summed over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the
+   blocks, which is what the entries of all slices add up to, as padding is zero
+*/
+#include "../../relaxation/cuda/pieces.h"
+#include <algorithm>
+
+enum {
+  THREADS = 256,
+  SUMS    = 1024 /* of thread blocks, which are then added up */
+};
+
+static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it is read as where flags see to that */
+
+/* A warp a slice */
+template <typename Columns, typename V>
+static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *b, const V *x, const V *ghost,
+                                                   BAIReal *partial)
+{
+  const int lane  = threadIdx.x % BAI_LANES,
+            slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane,
+            row    = BAIOwnRowAt(A, tile, i);
+  const BAISlice s = A.slice[slice];
+  const Columns  loc_j(A);
+  const auto     outside = BAIOutsideOf(A, s, slice, lane);
+  const V *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + outside.a;
+  BAIScalar r     = row >= 0 ? BAIScalar(b[row]) - A.d[first + i] * BAIScalar(x[row]) : BAIScalar(0);
+  BAIReal   norm2 = 0;
+
+  for (int w = 0; row >= 0 && w < s.loc_width; w++)
+    r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) *
+      BAIScalar(x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])]);
+  for (int w = 0; row >= 0 && w < outside.width; w++) {
+    const int col = BAIColumn(A, outside.by_delta, row, A.off_j[outside.j + (long long)w * outside.step_j]);
+
+    r -= BAIScalar(off_a[(long long)w * outside.step]) * BAIScalar(BAILoadColumn<AT_REST>(A, x, ghost, col));
+  }
+  if (A.long_first) r -= BAISumOfPieces<BAIScalar>(A, A.long_first[slice], A.long_first[slice + 1], lane);
+  if (row >= 0) norm2 = BAIAbs2(r);
+  norm2 = BAISumOfWarp(norm2);
+  if (!lane) partial[slice] = norm2;
+}
+
+/* What is used most: native precision, tiles that 16 bits can count */
+static __global__ void SliceNorms(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
+{
+  NormOfSlice<BAINarrow>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x),
+                         static_cast<const BAIScalar *>(ghost), partial);
+}
+
+/* Everything else */
+static __global__ void SliceNormsAny(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
+{
+  if (A.single)
+    NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAISingle *>(b), static_cast<const BAISingle *>(x),
+                                 static_cast<const BAISingle *>(ghost), partial);
+  else
+    NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x),
+                                 static_cast<const BAIScalar *>(ghost), partial);
+}
+
+BAIStatus BAIResidualSetUp(BAIState state)
+{
+  const int slices = BAISlices(&state->A);
+
+  BAITry(BAICUDAAllocate(state, sizeof(BAIResult), &state->result));
+  CUDATry(cudaMemsetAsync(state->result, 0, sizeof(BAIResult), state->stream));
+  BAITry(BAIPinnedGet(&state->pinned));
+  return BAICUDAAllocate(state, ((size_t)slices + SUMS) * sizeof(BAIReal), &state->partial);
+}
+
+/* Sums of equal parts of n numbers, a part a thread block */
+static __global__ void AddUp(int n, const BAIReal *from, BAIReal *sums)
+{
+  const int part = (n + (int)gridDim.x - 1) / (int)gridDim.x, first = part * (int)blockIdx.x,
+            last = min(n, first + part);
+  BAIReal sum    = 0;
+
+  for (int k = first + (int)threadIdx.x; k < last; k += THREADS) sum += from[k];
+  sum = BAISumOfBlock<THREADS>(sum);
+  if (!threadIdx.x) sums[blockIdx.x] = sum;
+}
+
+/* The sum of n numbers, in the same order every time; there is room for SUMS of them at parts */
+static BAIStatus SumOf(BAIState state, int n, const BAIReal *from, BAIReal *parts, BAIReal *sum)
+{
+  const int blocks = std::min((n + THREADS - 1) / THREADS, (int)SUMS);
+
+  AddUp<<<blocks, THREADS, 0, state->stream>>>(n, from, blocks > 1 ? parts : sum);
+  if (blocks > 1) AddUp<<<1, THREADS, 0, state->stream>>>(blocks, parts, sum);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
+{
+  const BAISliced A      = state->A;
+  const int       slices = BAISlices(&A);
+  const unsigned  grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
+  const void     *x      = state->x[state->current];
+  const auto      norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
+
+  *norm2 = 0;
+  if (!slices) return BAIStatusOf(BAI_OK);
+  BAITry(BAIPiecesRun(state, x, true));
+  norms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
+  CUDATry(cudaGetLastError());
+  BAITry(SumOf(state, slices, state->partial, state->partial + slices, &state->result->norm2));
+  CUDATry(
+    cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
+  BAITry(BAICUDAWait(state));
+  *norm2 = state->pinned->result.norm2 / (state->scale * state->scale);
+  return BAIStalled(state);
+}
+
+/* |a_k| of all entries, a sum of each thread block; the same in both precisions */
+static __global__ void Magnitudes(BAISliced A, const void *a, long long n, BAIReal *partial)
+{
+  BAIReal sum = 0;
+
+  for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < n; k += gridDim.x * (long long)blockDim.x)
+    sum += BAIAbs(BAIValue(A, a, k));
+  sum = BAISumOfBlock<THREADS>(sum);
+  if (!threadIdx.x) partial[blockIdx.x] = sum;
+}
+
+static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
+{
+  const int    blocks = (int)std::min((n + THREADS - 1) / THREADS, (long long)SUMS);
+  BAITemporary sums;
+
+  *sum = 0;
+  if (!n) return BAIStatusOf(BAI_OK);
+  BAITry(sums.Allocate(state, (2 * SUMS + 1) * sizeof(*sum)));
+  BAIReal *partial = (BAIReal *)sums.p, *result = partial + 2 * SUMS;
+
+  Magnitudes<<<blocks, THREADS, 0, state->stream>>>(state->A, a, n, partial);
+  CUDATry(cudaGetLastError());
+  BAITry(SumOf(state, blocks, partial, partial + SUMS, result));
+  CUDATry(cudaMemcpyAsync(sum, result, sizeof(*sum), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISumsRun(BAIState state, BAIReal *inside, BAIReal *outside)
+{
+  BAIReal rest;
+
+  BAITry(Sum(state, state->A.loc_a, state->places_loc, inside));
+  BAITry(Sum(state, state->A.off_a, state->places_off, outside));
+  BAITry(Sum(state, state->A.rest_a, state->places_rest, &rest));
+  *outside += rest;
+  return BAIStatusOf(BAI_OK);
+}

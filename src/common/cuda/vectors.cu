@@ -1,0 +1,98 @@
+/*
+   Vectors, an entry a thread: on their way to and from sweeps in single precision, with the matrix as sweeps read it
+   then; the iterate before the last one, which momentum builds on, where x is given to the caller; and numbers as if
+   at random
+*/
+#include "../hash.h"
+#include "../../relaxation/cuda/state.h"
+
+enum {
+  THREADS = 256
+};
+
+static unsigned Grid(long long n)
+{
+  return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+template <typename To, typename From>
+static __global__ void Scale(long long n, const From *from, BAIReal factor, To *to)
+{
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i < n) to[i] = To(BAIScalar(from[i]) * factor);
+}
+
+BAIStatus BAIRoundVector(BAIState state, int n, const BAIScalar *from, void *to)
+{
+  if (!n) return BAIStatusOf(BAI_OK);
+  Scale<<<Grid(n), THREADS, 0, state->stream>>>(n, from, state->scale, static_cast<BAISingle *>(to));
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIWidenVector(BAIState state, int n, const void *from, BAIScalar *to)
+{
+  if (!n) return BAIStatusOf(BAI_OK);
+  Scale<<<Grid(n), THREADS, 0, state->stream>>>(n, static_cast<const BAISingle *>(from), 1 / state->scale, to);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIRoundInside(BAIState state)
+{
+  BAISliced *A = &state->A;
+
+  if (A->single == A->sweep_single) {
+    A->sweep_a = A->loc_a;
+    return BAIStatusOf(BAI_OK);
+  }
+  if (!A->sweep_a) BAITry(BAICUDAAllocate(state, (size_t)state->places_loc * sizeof(BAISingle), &A->sweep_a));
+  if (!state->places_loc) return BAIStatusOf(BAI_OK);
+  Scale<<<Grid(state->places_loc), THREADS, 0, state->stream>>>(state->places_loc,
+                                                                static_cast<const BAIScalar *>(A->loc_a), BAIReal(1),
+                                                                static_cast<BAISingle *>(A->sweep_a));
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+static __global__ void Swap(int n, BAIScalar *x, BAIScalar *y)
+{
+  const int       i  = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const BAIScalar xi = i < n ? x[i] : BAIScalar(0);
+
+  if (i >= n) return;
+  x[i] = y[i];
+  y[i] = xi;
+}
+
+BAIStatus BAISwapIterates(BAIState state)
+{
+  if (!state->A.n) return BAIStatusOf(BAI_OK);
+  if (state->A.single) { /* both are the engine's own */
+    void *x = state->x[0];
+
+    state->x[0] = state->rounded[2] = state->x[1];
+    state->x[1]                     = x;
+    return BAIStatusOf(BAI_OK);
+  }
+  Swap<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, static_cast<BAIScalar *>(state->x[0]),
+                                                        static_cast<BAIScalar *>(state->x[1]));
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+static __global__ void Noise(int64_t first, int n, BAIScalar *x)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n) x[i] = BAINoise((uint64_t)(first + i));
+}
+
+BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
+{
+  if (!n) return BAIStatusOf(BAI_OK);
+  Noise<<<Grid(n), THREADS, 0, (cudaStream_t)stream>>>(first, (int)n, x);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}

@@ -1,0 +1,41 @@
+/*
+   Numbers as if at random, the same on each backend and for any number of ranks
+*/
+#pragma once
+
+#include "../relaxation/engine.h"
+#if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
+  #include <complex.h>
+#endif
+
+/* SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014) */
+BAI_INLINE uint64_t BAIHash(uint64_t number)
+{
+  uint64_t h = number + UINT64_C(0x9e3779b97f4a7c15);
+
+  h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return h ^ (h >> 31);
+}
+
+/* From 0 on, and below 1 */
+BAI_INLINE double BAIHashPart(uint64_t number)
+{
+  return (double)(BAIHash(number) >> 11) / 9007199254740992.0; /* 2^53 */
+}
+
+/* Between -1/2 and 1/2; of a complex number both parts are */
+BAI_INLINE BAIScalar BAINoise(uint64_t number)
+{
+#if defined(PETSC_USE_COMPLEX)
+  const BAIReal re = (BAIReal)(BAIHashPart(2 * number) - 0.5), im = (BAIReal)(BAIHashPart(2 * number + 1) - 0.5);
+
+  #if defined(__cplusplus)
+  return BAIScalar(re, im);
+  #else
+  return re + im * I;
+  #endif
+#else
+  return (BAIReal)(BAIHashPart(number) - 0.5);
+#endif
+}

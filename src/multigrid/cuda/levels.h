@@ -1,0 +1,315 @@
+/*
+   Levels on a device
+*/
+#pragma once
+
+#include "../backend.h"
+#include "../rules.h"
+#include "../../relaxation/exchange.h"
+#include "../../relaxation/cuda/follow.h"
+#include "../../chip/krylov.h"
+
+enum {
+  BAI_TEAM     = 32, /* rows of a slice: a warp */
+  BAI_FAR_SUMS = 3,  /* that ranks make at a time, at most */
+  BAI_TEAMS    = BAI_LEVELS_BLOCK / BAI_TEAM
+};
+
+/* Compressed rows on the device, as they were made. Columns from n on are ghosts */
+typedef struct {
+  int              n, ghosts;
+  long long        nnz;
+  const int       *i, *j;
+  const BAIScalar *a;
+} BAIDeviceRows;
+
+/* Entries inside a block come in twos, so that a thread fetches more at a time */
+template <typename T>
+struct __align__(2 * sizeof(T) > 16 ? 16 : 2 * sizeof(T)) BAIPair
+{
+  T first, second;
+};
+
+/*
+   The matrix of a level by places, as kernels see it; T is what the level is of. What is inside blocks lies in slices
+   of 32 rows, column by column, padded with zeros; what is outside row by row
+*/
+template <typename T>
+struct BAILevelView {
+  int                   n, m, blocks;
+  bool                  full;      /* all blocks have BAI_LEVELS_BLOCK rows, */
+  int                   pairs;     /* and all slices so many pairs a row; 0: not so */
+  const int            *first;     /* blocks + 1: the first place of each block */
+  const int            *aggregate; /* blocks + 1: the first aggregate of each block */
+  const int            *child;     /* m + 1: the first place of each aggregate */
+  const int            *slice;     /* blocks*BAI_TEAMS + 1: where each slice begins, in columns of 32 pairs */
+  const unsigned short *in_j;      /* places in the block, of the first of a pair in the low byte */
+  const BAIPair<T>     *in_a;
+  const int            *out_first; /* n + 1 */
+  const int            *out_j;
+  const T              *out_a;
+  const T *d, *dinv, *extra; /* diagonal entries; what multiplies residuals; what sweeps add to d, NULL: nothing */
+  T       *b, *x, *y;
+  bool     has_long; /* rows have many entries outside blocks, or there are modes */
+  int      modes;    /* columns of P of each aggregate, 0: one, of ones */
+  const T *P;        /* n x modes, by places */
+};
+
+/* How P^H A P was summed, for new values. With modes, of the matrix that P of ones would give: of that the pattern */
+typedef struct {
+  unsigned     *entry; /* of A, in the order of those of the coarse matrix */
+  int          *first; /* nnz of that + 1: the entries of each */
+  BAIDeviceRows pattern;
+  int          *of_row;
+} BAIGather;
+
+/* What softens the couplings of a coarse matrix, see BAISoftened(): for each entry, rows of its row's aggregate that
+   are coupled to its column's, and, of aggregates of ghosts, the reverse; for each aggregate, rows and what is
+   inside */
+typedef struct {
+  int     *touch, *back, *rows;
+  BAIReal *inner;
+} BAISides;
+
+/* A rank that this one exchanges x or sums with by writing to each other's memory: which of the rows that are sent go
+   there, where the first of them goes in even and odd exchanges; the flag to set there, and the one that it sets
+   here */
+typedef struct {
+  int            first, last;
+  void          *to[2];
+  BAIFlag       *tell;
+  const BAIFlag *told;
+} BAIFarPeer;
+
+/* What a level exchanges with other ranks */
+typedef struct {
+  int   all, ghosts, sends; /* rows of all ranks; ghosts; own rows whose x others read, */
+  int  *place;              /* and of these, on the device, the places; */
+  void *packed;             /* their x, */
+  void *sent, *got;         /* and on the host, and that of ghosts */
+  /* where ranks write to each other's memory: */
+  int               peers; /* 0: they do not */
+  const BAIFarPeer *peer;
+  void             *box[2];    /* x of ghosts, of even and odd exchanges */
+  BAIFlag          *exchanges; /* so many there were; as the device counts, as what was launched ahead may do nothing */
+} BAIDeviceHalo;
+
+/* Sums of all ranks, see SumOfRanks() in cg.cu; ranks is 0 or 1: there are no others */
+typedef struct {
+  int               ranks, rank, others;
+  const BAIFarPeer *peer;    /* others */
+  const BAIReal    *from[2]; /* of even and odd sums, ranks x BAI_FAR_SUMS */
+  BAIFlag          *sums;    /* so many there were */
+  int              *stalled, *stalled_host;
+} BAIFarSums;
+
+/* Entries of ghosts, and their x; i is NULL: there are none */
+typedef struct {
+  BAICSR           B;
+  const BAIScalar *x;
+} BAIFarRows;
+
+/* Points of a box of a grid; 0: nobody has asked */
+typedef struct {
+  BAIInt m[3];
+} BAIBox;
+
+typedef struct {
+  BAIDeviceRows   A;
+  BAIScalar      *values;     /* of A, of a coarse level */
+  int            *of_row;     /* nnz: the row of each entry */
+  BAINumbering    grid, next; /* how it is numbered, and the next level */
+  BAIBox          box;        /* as its couplings say */
+  long long       unfit;      /* rows that the aggregates did not fit when they were made, see BAIFits() */
+  int             m, most, blocks, alone;
+  long long       inside, outside, columns; /* entries, places in slices */
+  bool            extra;
+  int             pairs;       /* of all slices, 0: they differ */
+  bool            few;         /* no row has more than six entries inside its block */
+  int            *field;       /* n: the number of each row's field, NULL: there is one */
+  int            *aggregate;   /* n: number of each row's aggregate, or -1: a row of the next level, or a point */
+  int            *parent;      /* n: with modes, the place of each place's aggregate, or -1 */
+  BAIScalar      *P;           /* (n + ghosts) x modes, by rows: P, of each row the entries in the columns of its
+                                  aggregate; */
+  void           *p;           /* the same by places, as the cycle reads it */
+  int            *row, *place; /* the row at each place, and the other way round */
+  int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
+  unsigned short *in_j;
+  void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
+  BAIGather       gather;
+  BAIDeviceHalo   halo;
+} BAIDeviceLevel;
+
+/* Mode k on row i is mode[i*row_step + k*mode_step], of so many rows */
+typedef struct {
+  BAIScalar *mode;
+  long long  row_step, mode_step;
+  size_t     rows;
+} BAILevelModes;
+
+/* What CG keeps on the device, see cg.cu */
+typedef struct BAILevelsScalars_ BAILevelsScalars;
+
+/* A copy of arrays of the caller that are on the host */
+typedef struct {
+  BAIInt    *i, *j;
+  BAIScalar *a;
+  size_t     nnz;
+} BAIStagedCSR;
+
+struct BAILevelsState_ {
+  struct BAIState_    s; /* its stream, and what owns the memory */
+  BAILevelsParameters p;
+  int                 levels, tail; /* from level tail on all is done in one launch; levels: there is no such level */
+  BAIDeviceLevel      level[BAI_LEVELS_MOST];
+  void               *inverse; /* of the last level, dense, by rows; NULL: it is smoothed */
+  const char         *stop;
+  int                 hermitian, single, processors;
+  bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
+  BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
+  double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
+  int                 points;          /* with modes: rows of a point of the finest level; while levels are made, */
+  BAILevelModes       mode, next_mode; /* modes of the last level, and of the one that its aggregates make */
+  BAIReal             over, scale;     /* scale: a power of two that multiplies A in the levels */
+  unsigned long long  pattern;
+  BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
+  BAILevelsScalars   *scalars;
+  BAIReal            *partial;    /* parts of sums */
+  BAIReal             tol2;       /* of the present solve */
+  BAIScalar          *work;       /* five vectors of CG, */
+  BAIScalar          *correction; /* and a sixth, where one is needed */
+  int                *index;      /* i and j of the caller, if those are of 64 bits */
+  bool                staged;     /* the caller's arrays are on the host, and copied: */
+  BAIStagedCSR        csr[2];     /* own columns, and those of ghosts */
+  BAIScalar          *b, *x;
+  /* of several ranks: */
+  bool            merged;  /* the finest level's matrix is a copy, with the entries of ghosts */
+  int            *field;   /* while levels are made: of each row of the last one */
+  BAISides        sides;   /* of its matrix, until it is softened */
+  BAILevelsRanks  ranks;   /* how a cycle is done */
+  BAIScalar      *rest[2]; /* if staged: right-hand side and solution of the level that the caller solves */
+  unsigned       *arrived;
+  int            *stalled; /* set if a wait was given up */
+  BAIDeviceRows   own;     /* of the caller, for BAILevelsSolve(): in own columns, */
+  BAIFarRows      between; /* and of ghosts */
+  BAIDeviceHalo   vector;  /* their x */
+  BAIFarSums      sums;
+  BAIKrylovState_ krylov; /* if the matrix is on the chip, there is nothing but this */
+};
+
+/* coarsen.cu; A becomes -A; the aggregates of a level; with modes, those of its points, and P; numbering by
+   aggregates of all levels; blocks */
+BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
+BAIStatus BAINegateFinest(BAILevelsState);
+BAIStatus BAIDeviceEntries(BAILevelsState, const BAICSR &, BAIInt n, BAIInt *nnz);
+BAIReal   BAIDeviceScale(BAILevelsState);
+BAIStatus BAIDeviceFields(BAILevelsState, int n, int *field);
+BAIStatus BAIDeviceAggregate(BAILevelsState, int level, BAIDeviceLevel *, int *field);
+BAIStatus BAIDeviceAggregatePoints(BAILevelsState, int level);
+BAIStatus BAIDeviceOrder(BAILevelsState);
+BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
+/* fit.cu: the points of a box of a grid; what is found of all levels whether aggregates fit their values, which
+   is read at the end, as what they are measured by later or, of new values, as BAI_ERR_OUTDATED */
+struct BAIFitFindings;
+struct BAIDeviceFit {
+  BAITemporary    room;
+  BAIFitFindings *findings = NULL;
+
+  BAIStatus Begin(BAILevelsState);
+  BAIStatus LookAt(BAILevelsState, int level, bool values_only);
+  BAIStatus End(BAILevelsState, bool values_only);
+};
+BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIDeviceRows &, const BAINumbering &, BAIInt box[3]);
+/* galerkin.cu: C = P^H A P in own columns, its pattern anew, or its values alone; and the matrix of a level by
+   places */
+/* Its pattern alone, with ghosts, whose aggregates are m and a number below so many, or -1 */
+BAIStatus BAIGalerkinPattern(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                             int ghosts, const int *ghost, BAIGather *, BAIDeviceRows *, int **c_of_row);
+/* over 0: sums of magnitudes */
+BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                      BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
+/* The same with ghosts; not softened, with what softens it. member: the number of each ghost in its aggregate */
+BAIStatus BAIGalerkinOfRank(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                            int ghosts, const int *ghost, const int *member, BAISides *, BAIGather *, BAIDeviceRows *,
+                            BAIScalar **values, int **c_of_row);
+/* side: of each ghost */
+BAIStatus BAISoftenOfRank(BAILevelsState, const BAIDeviceRows *, const BAISides *, const BAIGather *,
+                          const BAILevelsSide *side, BAIReal over, BAIScalar *values);
+BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                            BAIReal over, const BAIGather *, const BAIDeviceRows *, const int *c_of_row,
+                            BAIScalar *values);
+BAIStatus BAIOfRow(BAILevelsState, const BAIDeviceRows *, int **of_row);
+BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
+BAIStatus BAIInvertLast(BAILevelsState);
+/* nearnull.cu: to[i] = from[i/rows], or i/rows if from is NULL; the modes of the finest level; P of the last level,
+   and the modes on the next one; these become those of the last level; none are needed any longer; C = P^H A P, with
+   ghosts as in BAIGalerkinPattern(), or its values alone */
+BAIStatus BAIExpand(BAILevelsState, int n, int rows, const int *from, int *to);
+BAIStatus BAITakeModes(BAILevelsState);
+BAIStatus BAIModes(BAILevelsState, BAIDeviceLevel *, const int *first, const unsigned *list);
+void      BAINextModes(BAILevelsState);
+void      BAIFreeModes(BAILevelsState);
+BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
+BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
+/* cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
+BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
+void      BAIFindTail(BAILevelsState);
+/* ranks.cu: what levels.h says of levels of several ranks; ghosts get the x that other ranks have; the last
+   level is solved by the caller: b and x of it by places, in the precision of levels */
+BAIStatus BAIDeviceTakeWithGhosts(BAILevelsState, const BAIMatrix *, BAIDeviceRows *);
+void      BAIDeviceKeepOwn(BAILevelsState, const BAIMatrix *, BAIInt nnz);
+BAIStatus BAIDeviceAgree(BAILevelsState, const BAILevelsAgreed *);
+BAIStatus BAIDeviceAggregateLast(BAILevelsState, BAIInt *count);
+BAIStatus BAIDeviceAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
+BAIStatus BAIDeviceGetFields(BAILevelsState, BAIInt *field);
+BAIStatus BAIDeviceProlongation(BAILevelsState, BAIInt count, const BAIInt *row, BAIScalar *P);
+BAIStatus BAIDeviceModes(BAILevelsState, BAIScalar *mode);
+BAIStatus BAIDeviceProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
+BAIStatus BAIDeviceSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
+BAIStatus BAIDeviceSoften(BAILevelsState, const BAILevelsSide *side);
+BAIStatus BAIDeviceMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
+BAIStatus BAIDeviceFinish(BAILevelsState, const BAILevelsRanks *);
+void      BAIDeviceFreeHalos(BAILevelsState);
+/* to[k] = from[row[k]], n numbers of so many bytes: 4, 8 or 16 */
+BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
+/* exchange.cu; exchanges do nothing once *done is not 0, if done is not NULL */
+BAIStatus BAIDeviceShare(BAILevelsState, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *);
+BAIStatus BAIDeviceConnect(BAILevelsState, const BAILevelsPeers *);
+BAIStatus BAIDeviceDisconnect(BAILevelsState);
+BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
+BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
+BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
+bool      BAIDeviceSolves(BAILevelsState);
+/* cg.cu; to = -from */
+BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
+BAIStatus BAIDeviceApply(BAILevelsState, const BAIScalar *r, BAIScalar *z);
+BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
+                         BAILevelsMonitor, void *context, BAILevelsSolution *);
+
+/* chip/setup.cu: the parts, if the matrix fits the chip; new values in them; and those for so many systems, which are
+   made when they are asked for first */
+BAIStatus BAIKrylovSetUp(BAILevelsState, const BAIDeviceRows *, int longest);
+BAIStatus BAIKrylovValues(BAILevelsState, const BAIDeviceRows *);
+BAIStatus BAIKrylovPartsFor(BAILevelsState, int systems, BAIKrylovParts **);
+
+/* krylov.cu: kernels, and the rows that a thread block may have and their entries (0: any number); whether one can be
+   launched; memory for exchange; a solve, and several */
+int       BAIKrylovShapes(void);
+void      BAIKrylovLimits(int shape, int *length, int *rows);
+BAIStatus BAIKrylovPlan(BAILevelsState, int shape, BAIKrylovParts *, bool *fits);
+BAIStatus BAIKrylovPrepare(BAILevelsState);
+BAIStatus BAIKrylovSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
+                         BAILevelsMonitor, void *context, BAILevelsSolution *);
+BAIStatus BAIKrylovSolveColumns(BAILevelsState, const BAIColumns *, int guess_zero, const BAITolerances *,
+                                BAILevelsSolution *);
+
+/* Bytes of a number of the cycle */
+static inline size_t BAISizeOfNumbers(BAILevelsState state)
+{
+  return state->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
+
+static inline dim3 BAIGrid(long long threads, int block)
+{
+  return dim3((unsigned)((threads + block - 1) / block > 0 ? (threads + block - 1) / block : 1));
+}

@@ -1,0 +1,776 @@
+/*
+   Many levels of a matrix: set-up, new values, one cycle, and what the view says
+*/
+#include "hierarchy.h"
+#include "rules.h"
+#include "../common/hash.h"
+#include <petsc/private/petscimpl.h>
+#include <petsctime.h>
+
+/* What has to be done; all ranks do the most that one of them needs */
+enum {
+  WORK_NONE,
+  WORK_VALUES, /* new values in the old pattern */
+  WORK_LEVELS  /* new levels */
+};
+
+PetscErrorCode BAIHierarchyCreate(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&bai->hierarchy));
+  PetscCall(BAIOptionsStandard(&BAIFaceMG, &bai->hierarchy->options));
+  bai->hierarchy->single = bai->face->solves ? BAI_SINGLE_IN_RANGE : BAI_SINGLE_HERMITIAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyReset(BAI *bai)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIRankLevelsDestroy(&h->ranks));
+  BAILevelsDestroy(&h->levels);
+  PetscCall(VecDestroy(&h->b));
+  PetscCall(VecDestroy(&h->x));
+  PetscCall(PCDestroy(&h->jacobi));
+  h->ready = PETSC_FALSE;
+  h->id    = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyDestroy(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyReset(bai));
+  PetscCall(PetscFree(bai->hierarchy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The precision of levels. Rounded to single precision the rows of a singular matrix do not add up to zero any longer,
+ * and the coarsest level makes much of it; given: the matrix of users */
+static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
+{
+  const PetscBool3 asked = bai->hierarchy->options.single;
+  MatNullSpace     space;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(given, &space));
+  *single = space || bai->hierarchy->native ? 0 : bai->hierarchy->single;
+  if (asked != PETSC_BOOL3_UNKNOWN) *single = asked == PETSC_BOOL3_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a vector is the constant, or zero */
+static PetscErrorCode IsConstant(Vec v, PetscBool *is)
+{
+  PetscScalar sum;
+  PetscReal   norm;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(VecSum(v, &sum));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  PetscCall(VecGetSize(v, &n));
+  *is = (PetscBool)(PetscAbsScalar(sum) >=
+                    (1 - (PetscReal)100 * PETSC_SQRT_MACHINE_EPSILON) * norm * PetscSqrtReal((PetscReal)n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The near null space of the matrix of users, as the modes of its coarse levels: vector k of them, NULL for the
+   constant. None if it has the constant alone, which coarse levels have in any case. id: of others it is another one
+*/
+static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, uint64_t *id)
+{
+  MatNullSpace space;
+  PetscInt     n, count, rows;
+  const Vec   *vecs;
+  PetscBool    constant, same;
+  PetscLayout  layout;
+
+  PetscFunctionBegin;
+  *modes = 0;
+  *id    = 0;
+  PetscCall(MatGetNearNullSpace(given, &space));
+  if (!space) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
+  count = n + (constant ? 1 : 0);
+  for (PetscInt k = 0; k < n; k++) {
+    PetscObjectId    number;
+    PetscObjectState state;
+
+    PetscCall(PetscObjectGetId((PetscObject)vecs[k], &number));
+    PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
+    *id = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);
+  }
+  if (!constant && n == 1 && bai->hierarchy->ready && bai->hierarchy->p.modes_id == *id) /* as set-up found out */
+    constant = (PetscBool)!bai->hierarchy->p.modes;
+  else if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
+  if (!n || (n == 1 && count == 1 && constant)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetLayouts(A, &layout, NULL));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt    length;
+    PetscLayout other;
+
+    PetscCall(VecGetSize(vecs[k], &length));
+    PetscCheck(rows == length, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_SIZ,
+               "Vector %" PetscInt_FMT " of the near null space has %" PetscInt_FMT
+               " entries, and the matrix %" PetscInt_FMT " rows",
+               k, length, rows);
+    PetscCall(VecGetLayout(vecs[k], &other));
+    PetscCall(PetscLayoutCompare(layout, other, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_INCOMP,
+               "Vector %" PetscInt_FMT " of the near null space has other numbers of entries on the ranks than the "
+               "matrix has rows",
+               k);
+  }
+  if (count > BAI_LEVELS_MODES || fields > BAI_LEVELS_MODES) {
+    PetscCall(PetscInfo(bai->obj,
+                        "The near null space is not used: %" PetscInt_FMT " vectors, block size %" PetscInt_FMT
+                        "; there may be at most %d vectors, and as large a block size\n",
+                        count, fields, BAI_LEVELS_MODES));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt k = 0; k < n; k++) mode[k] = vecs[k];
+  if (count > n) mode[n] = NULL;
+  *modes = (int)count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What levels would be set up with now */
+static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BAIBackend *backend,
+                                    BAILevelsParameters *p)
+{
+  const BAILevelsOptions *o = &bai->hierarchy->options;
+  Vec                     mode[BAI_LEVELS_MODES];
+  PetscInt                fields, first, all;
+  PetscMPIInt             size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: they are compared as a whole */
+  *backend = bai->options.backend;
+  if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
+  PetscCall(MatGetBlockSize(A, &fields));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(MatGetOwnershipRange(A, &first, NULL));
+  PetscCall(MatGetSize(A, &all, NULL));
+  p->first       = (BAIInt)first;
+  p->all         = size > 1 ? (BAIInt)all : 0;
+  p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
+  p->local_iters = (BAIInt)o->local_iters;
+  p->over        = bai->hierarchy->hard ? 1 : (BAIReal)o->over;
+  p->fields      = (BAIInt)fields;
+  PetscCall(GetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
+  p->like     = bai->origin ? bai->origin->hierarchy->levels : NULL;
+  p->longest  = o->levels > 0 || bai->origin ? 0 : BAI_LONGEST_ROW;
+  p->resident = (int)(bai->hierarchy->chip && *backend == BAI_BACKEND_CUDA);
+  if (*backend == BAI_BACKEND_CUDA) {
+    PetscCall(GetSingle(bai, given, &p->single));
+    PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
+  } else PetscCall(BAIGetThreads(bai, &p->threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of this rank's rows */
+PetscErrorCode BAIHierarchyGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M,
+                                     PetscBool *device)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  *M = (BAIMatrix){.n = (BAIInt)n, .nghost = (BAIInt)nghost};
+  PetscCall(BAIGetRows(backend, Ad, &M->A, device));
+  if (nghost) PetscCall(BAIGetRows(backend, Ao, &M->B, device));
+  M->memory = *device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A level's part of a cycle: two visits, and the residual between them, or a product with its inverse */
+static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters, PetscBool exact)
+{
+  return exact ? 2.0 * (double)level->rows * (double)level->rows
+               : 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz;
+}
+
+/* Of a cycle on this rank; above: see BAILevelsParameters. Rows are those of all ranks, as they say which levels are
+ * visited twice */
+double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
+{
+  double visits = 1, flops = 0;
+
+  for (int l = 0; l < info->levels; l++) {
+    if (l && l < info->levels - 1 && BAIRepeats(info->hermitian, info->modes, above + l, info->level[l].rows))
+      visits *= 2;
+    flops += visits * FlopsOfVisits(&info->level[l], local_iters, (PetscBool)(info->exact && l == info->levels - 1));
+  }
+  return flops;
+}
+
+static double MatrixBytes(const BAILevelInfo *finest)
+{
+  return (double)finest->nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+    (double)(finest->rows + 1) * (double)sizeof(PetscInt);
+}
+
+static PetscErrorCode Tell(const BAI *bai)
+{
+  const BAIHierarchy   h = bai->hierarchy;
+  const BAILevelsInfo *i = &h->info;
+
+  PetscFunctionBegin;
+  for (int l = 0; l < i->levels; l++) {
+    const BAILevelInfo *level = &i->level[l];
+
+    PetscCall(PetscInfo(bai->obj,
+                        "Level %d: %" PetscInt64_FMT " rows, %" PetscInt64_FMT " nonzeros, %" PetscInt64_FMT
+                        " aggregates, %" PetscInt64_FMT " rows in none, %" PetscInt64_FMT " blocks\n",
+                        l, (PetscInt64)level->rows, (PetscInt64)level->nnz, (PetscInt64)level->aggregates,
+                        (PetscInt64)level->alone, (PetscInt64)level->blocks));
+  }
+  PetscCall(PetscInfo(bai->obj, "%d levels, no more as %s; the last one is %s; set up in %g s\n", i->levels,
+                      i->stop       ? i->stop
+                        : h->jacobi ? "a row is too long"
+                                    : "this rank has no rows",
+                      i->exact ? "solved exactly" : "smoothed", (double)h->seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work that leads to levels for this matrix as it is now */
+static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, const BAILevelsParameters *p,
+                              const BAIMatrix *M, int *work)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  PetscObjectId      id;
+  PetscObjectState   state;
+  PetscBool          same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *work = WORK_LEVELS;
+  PetscCall(PetscObjectGetId((PetscObject)given, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)given, &state));
+  if (!h->ready || (h->jacobi && (id != h->id || state != h->state)) || backend != h->backend || id != h->id ||
+      M->n != h->M.n)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
+  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
+  same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
+                     M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
+  if (same && state == h->state) *work = WORK_NONE;
+  else if (!p->all && !PetscIsInfOrNanReal((PetscReal)h->info.norm))
+    *work = WORK_VALUES; /* else what aggregates were made of were no numbers */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New levels; the engine looks at the arrays of modes and numbers now only. What is on a GPU stays there if levels are
+   on it */
+static PetscErrorCode Create(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
+{
+  BAIHierarchy        h = bai->hierarchy;
+  BAILevelsParameters p;
+  Vec                 mode[BAI_LEVELS_MODES];
+  int                 modes;
+  uint64_t            id;
+  PetscMemType        type;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
+  p.ghost = (const BAIInt *)garray;
+  PetscCall(GetModes(bai, given, given, (PetscInt)p.fields, mode, &modes, &id));
+  for (int k = 0; k < modes; k++) {
+    if (!mode[k]) continue;
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecGetArrayReadAndMemType(mode[k], &p.mode[k], &type));
+    else PetscCall(VecGetArrayRead(mode[k], &p.mode[k]));
+  }
+  *status = BAILevelsCreate(h->backend, &h->M, &p, &h->levels);
+  for (int k = 0; k < modes; k++) {
+    if (!mode[k]) continue;
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecRestoreArrayReadAndMemType(mode[k], &p.mode[k]));
+    else PetscCall(VecRestoreArrayRead(mode[k], &p.mode[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, or new levels; all ranks do the same */
+static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *work, BAIStatus *status)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  *status = BAIStatusOf(BAI_OK);
+  if (*work == WORK_VALUES) {
+    if (h->levels) *status = BAILevelsUpdateValues(h->levels, &h->M);
+    if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = WORK_LEVELS;
+    if (*work == WORK_LEVELS) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));
+    PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
+  }
+  if (*work == WORK_LEVELS) {
+    BAILevelsDestroy(&h->levels);
+    *status = BAIStatusOf(BAI_OK);
+    if (h->M.n) PetscCall(Create(bai, given, garray, status));
+    h->setups++;
+  } else h->updates++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What stands for a cycle where rows are too long for levels */
+static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  if (!h->jacobi) {
+    PetscCall(PCCreate(PetscObjectComm(bai->obj), &h->jacobi));
+    PetscCall(PCSetType(h->jacobi, PCJACOBI));
+  }
+  PetscCall(PCSetOperators(h->jacobi, A, A));
+  PetscCall(PCSetUp(h->jacobi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether v^H A u = (A v)^H u for two vectors at random, but for rounding */
+PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
+{
+  Vec         u, v, Au, Av;
+  PetscScalar one, two;
+  PetscReal   scale, norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &u, &Au));
+  PetscCall(VecDuplicate(u, &v));
+  PetscCall(VecDuplicate(Au, &Av));
+  PetscCall(VecSetRandom(u, NULL));
+  PetscCall(VecSetRandom(v, NULL));
+  PetscCall(VecPointwiseMult(v, v, u)); /* u need not be another vector */
+  PetscCall(MatMult(A, u, Au));
+  PetscCall(MatMult(A, v, Av));
+  PetscCall(VecDot(Au, v, &one));
+  PetscCall(VecDot(u, Av, &two));
+  PetscCall(VecNorm(Au, NORM_2, &scale));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  *is = (PetscBool)(PetscAbsScalar(one - two) <= 1e5 * PETSC_MACHINE_EPSILON * scale * norm);
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Au));
+  PetscCall(VecDestroy(&Av));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What follows from levels that are set up, or from rows that are too long for them */
+static PetscErrorCode Take(BAI *bai, Mat A)
+{
+  enum {
+    POSITIVE = 1, /* diagonal entries of a Hermitian matrix */
+    NEGATIVE = 2
+  };
+  BAIHierarchy h     = bai->hierarchy;
+  int          found = 0;
+  PetscBool    known;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+  if (h->levels) BAILevelsInfoGet(h->levels, &h->info);
+  if (h->levels) found = !h->info.hermitian ? POSITIVE | NEGATIVE : h->info.negative ? NEGATIVE : POSITIVE;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_BOR, PetscObjectComm(bai->obj)));
+  h->hermitian = (PetscBool)(found != (POSITIVE | NEGATIVE));
+  if (h->jacobi) {
+    PetscCall(MatIsHermitianKnown(A, &known, &h->hermitian));
+    if (!known) PetscCall(BAILooksHermitian(A, &h->hermitian));
+  }
+  h->negative      = (PetscBool)(found == NEGATIVE);
+  h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
+  h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);
+  h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The levels of all ranks together, after those of this rank's rows */
+static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A)
+{
+  BAIHierarchy   h = bai->hierarchy;
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
+  PetscCall(PetscTime(&start));
+  PetscCall(BAIRankLevelsSetUp(bai, A));
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
+  h->seconds += end - start;
+  h->multiple = (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUp(BAI *bai, Mat A)
+{
+  enum {
+    BAD_LONG = 1,
+    BAD_ANY  = 2
+  };
+  BAIHierarchy        h     = bai->hierarchy;
+  const Mat           given = A;
+  Mat                 Ad, Ao;
+  PetscInt            nghost;
+  const PetscInt     *garray;
+  BAILevelsParameters p;
+  BAIMatrix           M       = {.n = 0};
+  BAIBackend          backend = BAI_BACKEND_HOST;
+  BAIStatus           mine    = BAIStatusOf(BAI_OK);
+  PetscBool           device  = PETSC_FALSE;
+  PetscLogDouble      start, end;
+  int                 work = WORK_NONE, bad;
+  PetscErrorCode      code;
+
+  PetscFunctionBegin;
+  PetscCall(h->ready ? BAICheckAssembled(bai->obj, A) : BAICheckMatrix(bai->obj, A));
+  PetscCall(BAIConvert(bai, A, &A));
+  PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
+  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
+  code = GetParameters(bai, given, A, Ad, &backend, &p);
+  if (!code) code = BAIHierarchyGetMatrix(backend, Ad, Ao, nghost, &M, &device);
+  if (!code) code = Compare(bai, given, backend, &p, &M, &work);
+  code = BAIAgree(bai, code, &work);
+  /* what this rank has got it gives back, also if another one has failed */
+  if (M.B.i) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
+  if (M.A.i) PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
+  PetscCall(code);
+  h->set         = h->options;
+  h->hard_set    = h->hard;
+  h->single_set  = h->single;
+  h->backend_set = bai->options.backend;
+  h->finite      = PETSC_TRUE;
+  if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
+  PetscCall(PetscTime(&start));
+  h->M             = M;
+  h->device        = device;
+  h->backend       = backend;
+  bai->use.backend = backend; /* which errors name */
+  PetscCall(PetscMemcpy(&h->p, &p, sizeof(p)));
+  if (work == WORK_LEVELS) PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* ranks let go of each other's memory */
+  code = Renew(bai, given, garray, &work, &mine);
+  if (!code && mine.code) BAILevelsDestroy(&h->levels);
+  bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
+  if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
+  PetscCall(code);
+  if (bad == BAD_ANY && mine.code == BAI_ERR_CHIP) { /* of one rank, and no error */
+    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+    PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
+    PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
+    h->ready = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (bad == BAD_ANY) {
+    PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
+    if (!h->finite) { /* no error: as in a Newton step that goes too far */
+      BAILevelsDestroy(&h->levels);
+      PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+      h->ready = PETSC_FALSE;
+      PetscCall(PetscInfo(bai->obj, "A diagonal entry is not a number, or infinite: there are no levels\n"));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
+  }
+  if (bad) {
+    BAILevelsDestroy(&h->levels);
+    PetscCall(SetUpJacobi(bai, A));
+  } else PetscCall(PCDestroy(&h->jacobi));
+  if (work == WORK_LEVELS) h->seconds = end - start;
+  PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
+  PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
+  PetscCall(Take(bai, A));
+  if (p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
+  h->ready = PETSC_TRUE;
+  if (work == WORK_LEVELS) PetscCall(Tell(bai));
+  else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Levels for this matrix as it is now. Nothing is done if it is the same matrix in the same state with the same
+   options. After an error there are none
+*/
+PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
+{
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  code = SetUp(bai, A);
+  if (code) bai->hierarchy->ready = PETSC_FALSE;
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, if the last set-up failed, an option was set since, or PETSc works on another stream now */
+PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  PetscBool          same;
+
+  PetscFunctionBegin;
+  PetscCall(BAIOptionsEqual(&BAIFaceMG, &h->options, &h->set, &same));
+  same = (PetscBool)(same && h->ready && h->single == h->single_set && h->hard == h->hard_set &&
+                     !(h->native && h->info.single && h->options.single == PETSC_BOOL3_UNKNOWN) &&
+                     bai->options.backend == h->backend_set);
+  if (same && h->backend == BAI_BACKEND_CUDA) {
+    int   device;
+    void *stream;
+
+    PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
+    same = (PetscBool)(stream == h->p.stream);
+  }
+  if (!same) PetscCall(BAIHierarchySetUp(bai, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The array of a vector in the memory of the matrix, or NULL if it is elsewhere */
+PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *h, Vec v, PetscBool read, PetscBool write,
+                                    BAIScalar **array)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (!h->device) {
+    if (!write) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
+    else if (read) PetscCall(VecGetArray(v, (PetscScalar **)array));
+    else PetscCall(VecGetArrayWrite(v, (PetscScalar **)array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!write) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
+  else if (read) PetscCall(VecGetArrayAndMemType(v, (PetscScalar **)array, &memtype));
+  else PetscCall(VecGetArrayWriteAndMemType(v, (PetscScalar **)array, &memtype));
+  if (PetscMemTypeDevice(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!write) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
+  else if (read) PetscCall(VecRestoreArrayAndMemType(v, (PetscScalar **)array));
+  else PetscCall(VecRestoreArrayWriteAndMemType(v, (PetscScalar **)array));
+  *array = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *h, Vec v, PetscBool read, PetscBool write,
+                                        BAIScalar **array)
+{
+  PetscFunctionBegin;
+  if (!h->device) {
+    if (!write) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
+    else if (read) PetscCall(VecRestoreArray(v, (PetscScalar **)array));
+    else PetscCall(VecRestoreArrayWrite(v, (PetscScalar **)array));
+  } else if (!write) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
+  else if (read) PetscCall(VecRestoreArrayAndMemType(v, (PetscScalar **)array));
+  else PetscCall(VecRestoreArrayWriteAndMemType(v, (PetscScalar **)array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector of this rank's rows in the memory of the matrix */
+static PetscErrorCode NeedCopy(const BAIHierarchy h, Vec *v)
+{
+  PetscFunctionBegin;
+  if (*v) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecCreate(PETSC_COMM_SELF, v));
+  PetscCall(VecSetSizes(*v, (PetscInt)h->M.n, (PetscInt)h->M.n));
+  PetscCall(VecSetType(*v, VECSEQCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of this rank, from one vector to another, of which one may be of all ranks */
+static PetscErrorCode CopyLocal(Vec from, Vec to)
+{
+  const PetscScalar *in;
+  PetscScalar       *out;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(from, &n));
+  PetscCall(VecGetArrayRead(from, &in));
+  PetscCall(VecGetArrayWrite(to, &out));
+  PetscCall(PetscArraycpy(out, in, n));
+  PetscCall(VecRestoreArrayWrite(to, &out));
+  PetscCall(VecRestoreArrayRead(from, &in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gets the arrays of b, which is read, and of x, which is written, and read before if its values matter */
+PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILevelsVectors *v)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  *v = (BAILevelsVectors){.b = b, .x = x, .write = write};
+  PetscCall(BAIHierarchyGetArray(h, b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  if (!v->barray && h->M.n) {
+    PetscCall(NeedCopy(h, &h->b));
+    PetscCall(CopyLocal(b, h->b));
+    v->b = h->b;
+    PetscCall(BAIHierarchyGetArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  }
+  PetscCall(BAIHierarchyGetArray(h, x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
+  if (!v->xarray && h->M.n) {
+    PetscCall(NeedCopy(h, &h->x));
+    if (!write) PetscCall(CopyLocal(x, h->x));
+    v->x = h->x;
+    PetscCall(BAIHierarchyGetArray(h, v->x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
+  }
+  PetscCheck((v->barray && v->xarray) || !h->M.n, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
+             "matrix be on the host, -mat_type aij");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyRestoreArray(h, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
+  PetscCall(BAIHierarchyRestoreArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  if (v->x != x) PetscCall(CopyLocal(v->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between the two: x as it is now is what others see who look at the vector */
+PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyRestoreArray(bai->hierarchy, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
+  v->write = PETSC_FALSE;
+  if (v->x != x) PetscCall(CopyLocal(v->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* And they have looked */
+PetscErrorCode BAIHierarchyUnshow(BAI *bai, BAILevelsVectors *v)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyGetArray(bai->hierarchy, v->x, PETSC_TRUE, PETSC_TRUE, &v->xarray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (h->backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
+  else PetscCall(BAILogDeviceFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z is a cycle for r, or, with conjugate, the conjugate of one for that of r */
+PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
+{
+  BAIHierarchy     h = bai->hierarchy;
+  BAILevelsVectors v;
+  BAIStatus        status = BAIStatusOf(BAI_OK);
+  Vec              in     = r;
+
+  PetscFunctionBegin;
+  if (!h->finite) {
+    PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* by which a KSP finds that the set-up has failed */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (conjugate) {
+    PetscCall(VecDuplicate(r, &in));
+    PetscCall(VecCopy(r, in));
+    PetscCall(VecConjugate(in));
+  }
+  PetscCall(PetscLogEventBegin(BAI_Cycle, in, z, 0, 0));
+  if (h->jacobi) PetscCall(PCApply(h->jacobi, in, z));
+  else if (h->ranks) PetscCall(BAIRankLevelsApply(bai, in, z));
+  else {
+    PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
+    if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
+    PetscCall(BAIHierarchyUnbind(bai, z, &v));
+    PetscCall(BAIHierarchyLogFlops(h, h->flops));
+  }
+  PetscCall(PetscLogEventEnd(BAI_Cycle, in, z, 0, 0));
+  PetscCall(BAICheckStatus(bai, status));
+  if (conjugate) {
+    PetscCall(VecConjugate(z));
+    PetscCall(VecDestroy(&in));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nonzeros and rows of all levels, as multiples of those of the finest, which may be none */
+static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
+{
+  *operators = *grids = 1;
+  for (int l = 1; l < i->levels; l++) {
+    *operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
+    *grids += (double)i->level[l].rows / (double)i->level[0].rows;
+  }
+}
+
+static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(
+    viewer, "    level        rows    nonzeros  per row  aggregates  rows in none    blocks  inside blocks\n"));
+  for (int l = 0; l < i->levels; l++) {
+    const BAILevelInfo *level = &i->level[l];
+
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "    %5d  %10" PetscInt64_FMT "  %10" PetscInt64_FMT "  %7.1f  %10" PetscInt64_FMT
+                                     "  %12" PetscInt64_FMT "  %8" PetscInt64_FMT "  %13" PetscInt64_FMT "\n",
+                                     l, (PetscInt64)level->rows, (PetscInt64)level->nnz,
+                                     level->rows ? (double)level->nnz / (double)level->rows : 0.0,
+                                     (PetscInt64)level->aggregates, (PetscInt64)level->alone, (PetscInt64)level->blocks,
+                                     (PetscInt64)level->inside));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The table, or one line */
+PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
+{
+  const BAIHierarchy   h = bai->hierarchy;
+  const BAILevelsInfo *i = &h->info;
+  double               operators, grids;
+
+  PetscFunctionBegin;
+  if (!h->ready) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!i->levels) {
+    if (h->jacobi)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels but PCJACOBI, as a row has more than %d entries\n",
+                                       BAI_LONGEST_ROW));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  Complexities(i, &operators, &grids);
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %d level%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
+                                   "; operator complexity %.3f, grid complexity %.3f\n",
+                                   i->levels, i->levels == 1 ? "" : "s", (PetscInt64)i->level[0].rows,
+                                   (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
+  if (h->ranks)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
+                                     BAIRankLevelsCount(h->ranks)));
+  if (!table) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Table(i, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
+                                   i->exact ? "solved exactly" : "smoothed", i->stop));
+  if (i->modes)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  near null space: aggregates of points, %d columns of P for each\n", i->modes));
+  if (i->grid.m[0])
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT
+                                     " x %" PetscInt64_FMT "\n",
+                                     (PetscInt64)i->grid.m[0], (PetscInt64)i->grid.m[1], (PetscInt64)i->grid.m[2]));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are pairs of pairs of rows\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  levels in %s precision, %.3g MB, %.3g times the matrix; set-up %.3g s; set-ups "
+                                   "%" PetscInt_FMT ", value updates %" PetscInt_FMT "\n",
+                                   i->single ? "single" : "native", 1e-6 * (double)i->bytes, (double)h->multiple,
+                                   (double)h->seconds, h->setups, h->updates));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

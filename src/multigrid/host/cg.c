@@ -1,0 +1,326 @@
+/*
+   Many levels on the host: the cycle for vectors of the caller, and CG with it
+*/
+#include "levels.h"
+#include "../../common/krylov_rules.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void Destroy(BAILevelsState state)
+{
+  for (int l = 0; l < BAI_LEVELS_MOST; l++) {
+    BAIHostLevel *L = &state->level[l];
+
+    if (l || L->A.ghosts) {
+      free(L->A.i);
+      free(L->A.j);
+      free(L->A.a);
+    }
+    free(L->field);
+    free(L->aggregate);
+    free(L->P);
+    free(L->row);
+    free(L->child);
+    free(L->first);
+    free(L->i);
+    free(L->split);
+    free(L->j);
+    free(L->a);
+    free(L->d);
+    free(L->extra);
+    free(L->dinv);
+    free(L->b);
+    free(L->x);
+    free(L->y);
+    free(L->send);
+    free(L->sent);
+  }
+  free(state->negated);
+  free(state->field);
+  BAIHostFreeModes(state);
+  BAIProductDestroy(&state->product);
+  free(state->inverse);
+  free(state);
+}
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
+{
+  BAILevelsState state = calloc(1, sizeof(*state));
+  BAIStatus      status;
+
+  *newstate = NULL;
+  if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->p = *p;
+  status   = BAIHostLevelsSetUp(state, matrix, 0);
+
+  state->p.field = NULL;
+  state->p.ghost = NULL;
+  memset(state->p.mode, 0, sizeof(state->p.mode));
+  if (status.code) Destroy(state);
+  else *newstate = state;
+  return status;
+}
+
+static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
+{
+  return BAIHostLevelsSetUp(state, matrix, 1);
+}
+
+/* A cycle for vectors by rows; minus: for -r */
+static BAIStatus Do(BAILevelsState state, int minus, const BAIScalar *r, BAIScalar *z)
+{
+  const BAIHostLevel *L = state->level;
+  const BAIInt        n = L->A.n;
+
+#pragma omp parallel for num_threads(BAITogether(n, state->p.threads)) schedule(static)
+  for (BAIInt p = 0; p < n; p++) L->b[p] = minus ? -r[L->row[p]] : r[L->row[p]];
+  BAIHostCycle(state);
+#pragma omp parallel for num_threads(BAITogether(n, state->p.threads)) schedule(static)
+  for (BAIInt p = 0; p < n; p++) z[L->row[p]] = L->x[p];
+  if (state->given_up) return BAIStatusBecause(BAI_ERR_ABSENT, "a cycle of several ranks", "one of them has given up");
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  return Do(state, state->negative, r, z);
+}
+
+/* Re x^H y, in parts that do not depend on the number of threads */
+static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads)
+{
+  enum {
+    PARTS = 256
+  };
+  BAIReal part[PARTS], sum = 0;
+
+  (void)threads; /* without OpenMP */
+#pragma omp parallel for num_threads(BAITogether(n, threads)) schedule(static)
+  for (int k = 0; k < PARTS; k++) {
+    part[k] = 0;
+    for (BAIInt i = (BAIInt)((int64_t)n * k / PARTS); i < (BAIInt)((int64_t)n * (k + 1) / PARTS); i++)
+      part[k] += BAIRealPart(BAIConj(x[i]) * y[i]);
+  }
+  for (int k = 0; k < PARTS; k++) sum += part[k];
+  return sum;
+}
+
+/* y = A x */
+static void Multiply(const BAIHostRows *A, const BAIScalar *x, BAIScalar *y, int threads)
+{
+  (void)threads; /* without OpenMP */
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
+  for (BAIInt i = 0; i < A->n; i++) {
+    y[i] = 0;
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) y[i] += A->a[k] * x[A->j[k]];
+  }
+}
+
+#if defined(PETSC_USE_COMPLEX)
+typedef long double _Complex Long;
+#else
+typedef long double Long;
+#endif
+
+/* r = b - A x, summed in more precision than it has */
+static void Residual(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *r, int threads)
+{
+  (void)threads; /* without OpenMP */
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
+  for (BAIInt i = 0; i < A->n; i++) {
+    Long rest = b[i];
+
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) rest -= (Long)A->a[k] * (Long)x[A->j[k]];
+    r[i] = (BAIScalar)rest;
+  }
+}
+
+/* Vectors of CG: s = A p, u is a cycle for r, w = A u */
+typedef struct {
+  BAIInt     n;
+  int        threads;
+  BAIReal    ps; /* p^H s of the last direction, 0: there is none */
+  BAIScalar *d;  /* what CG finds, to be added to x; or x itself, if that was zero */
+  BAIScalar *r, *p, *s, *u, *w;
+} CG;
+
+/*
+   One iteration. The direction is u made conjugate to the last one, p: p_new = u - (u^H s/p^H s) p. So
+   p_new^H A p_new = u^H w - |u^H s|^2/p^H s, and one product is enough. 0: the matrix or the cycle is not positive
+   definite
+*/
+static int Iterate(BAILevelsState state, CG *cg)
+{
+  BAIReal gamma, delta, sigma, beta, alpha;
+
+  (void)Do(state, 0, cg->r, cg->u);
+  Multiply(&state->level[0].A, cg->u, cg->w, cg->threads);
+  gamma  = Dot(cg->n, cg->r, cg->u, cg->threads);
+  delta  = Dot(cg->n, cg->u, cg->w, cg->threads);
+  sigma  = cg->ps > 0 ? Dot(cg->n, cg->u, cg->s, cg->threads) : 0;
+  beta   = cg->ps > 0 ? -sigma / cg->ps : 0;
+  cg->ps = delta + beta * sigma;
+  if (!(gamma > 0) || !(cg->ps > 0)) return 0;
+  alpha = gamma / cg->ps;
+#pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)
+  for (BAIInt i = 0; i < cg->n; i++) {
+    cg->p[i] = cg->u[i] + beta * cg->p[i];
+    cg->s[i] = cg->w[i] + beta * cg->s[i];
+    cg->d[i] += alpha * cg->p[i];
+    cg->r[i] -= alpha * cg->s[i];
+  }
+  return 1;
+}
+
+/* CG until the norm of r, as it is updated, meets the goal or something is wrong */
+static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const BAITolerances *t,
+                BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+{
+  BAIStall stall;
+
+  cg->ps = 0;
+  BAIStallBegin(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm);
+  memset(cg->p, 0, (size_t)cg->n * sizeof(*cg->p));
+  memset(cg->s, 0, (size_t)cg->n * sizeof(*cg->s));
+  for (s->reason = BAI_LEVELS_ITS; s->its < t->max_it;) {
+    if (!Iterate(state, cg)) {
+      s->reason = BAI_LEVELS_INDEFINITE;
+      return;
+    }
+    s->its++;
+    s->rnorm = (BAIReal)sqrt((double)Dot(cg->n, cg->r, cg->r, cg->threads));
+    if (!isfinite((double)s->rnorm)) s->reason = BAI_LEVELS_NAN;
+    else if (s->rnorm <= goal) s->reason = BAI_LEVELS_CONVERGED;
+    else if (most > 0 && s->rnorm >= most) s->reason = BAI_LEVELS_DTOL;
+    else if (!monitor && !t->fixed && BAIStalls(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm))
+      s->reason = BAI_LEVELS_STALLED; /* else the monitor looks for that */
+    if (s->reason == BAI_LEVELS_CONVERGED && !monitor) return;
+    if (monitor && monitor(context, s->its, s->rnorm)) return;
+    if (s->reason != BAI_LEVELS_ITS) return;
+  }
+}
+
+/* The norms of D^-1 r and D^-1 b, where D is the diagonal of A. A row without a diagonal entry is left out */
+static void ScaledNorms(const BAIHostRows *A, CG *cg, const BAIScalar *b, BAILevelsSolution *s)
+{
+#pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)
+  for (BAIInt i = 0; i < cg->n; i++) {
+    BAIReal w = 0;
+
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++)
+      if (A->j[k] == i && A->a[k] != (BAIScalar)0) w = 1 / BAIAggregateMagnitude(A->a[k]);
+    cg->u[i] = w * cg->r[i];
+    cg->w[i] = w * b[i];
+  }
+  s->scaled   = (BAIReal)sqrt((double)Dot(cg->n, cg->u, cg->u, cg->threads));
+  s->scaled_b = (BAIReal)sqrt((double)Dot(cg->n, cg->w, cg->w, cg->threads));
+}
+
+static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
+                               const BAITolerances *t, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+{
+  const BAIInt n       = state->level[0].A.n;
+  const int    threads = state->p.threads;
+  BAIScalar   *work    = malloc(6 * (size_t)(n + 1) * sizeof(*work));
+  CG           cg      = {.n       = n,
+                          .threads = threads,
+                          .d       = x,
+                          .r       = work,
+                          .p       = work + n,
+                          .s       = work + 2 * n,
+                          .u       = work + 3 * n,
+                          .w       = work + 4 * n};
+  BAIReal      tolerance, most;
+  BAITest      test;
+
+  if (!work) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (guess_zero) memset(x, 0, (size_t)n * sizeof(*x));
+  Residual(&state->level[0].A, b, x, cg.r, threads);
+  *s        = (BAILevelsSolution){.its = 0};
+  s->bnorm  = (BAIReal)sqrt((double)(t->bnorm2 < 0 ? Dot(n, b, b, threads) : t->bnorm2));
+  s->rnorm0 = s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
+  tolerance            = t->rtol * s->bnorm > t->abstol ? t->rtol * s->bnorm : t->abstol;
+  most                 = t->dtol * s->bnorm;
+  s->reason            = !isfinite((double)s->rnorm) ? BAI_LEVELS_NAN
+               : s->rnorm <= tolerance               ? BAI_LEVELS_CONVERGED
+                                                     : BAI_LEVELS_ITS;
+  if (monitor && monitor(context, 0, s->rnorm)) {
+    free(work);
+    return BAIStatusOf(BAI_OK);
+  }
+  for (BAITestBegin(&test, tolerance, s->rnorm); s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
+    if ((!guess_zero || s->its) && !monitor)
+      cg.d = work + 5 * n; /* x is rounded when all of the correction is added, not in each step */
+    if (cg.d != x) memset(cg.d, 0, (size_t)n * sizeof(*x));
+    Run(state, &cg, (BAIReal)test.goal, most, t, monitor, context, s);
+    for (BAIInt k = 0; k < n && cg.d != x; k++) x[k] += cg.d[k];
+    Residual(&state->level[0].A, b, x, cg.r, threads);
+    s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
+    if (t->scaled > 0) ScaledNorms(&state->level[0].A, &cg, b, s);
+    if (BAITestRun(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason)) break;
+    s->reason = BAI_LEVELS_ITS;
+  }
+  free(work);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Of a matrix with a negative diagonal this is -A x = -b */
+static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+{
+  const BAIInt n = state->level[0].A.n;
+  BAIScalar   *minus_b;
+  BAIStatus    status;
+
+  if (!state->negative) return SolvePositive(state, b, x, guess_zero, t, monitor, context, s);
+  minus_b = malloc(((size_t)n + 1) * sizeof(*minus_b));
+  if (!minus_b) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt i = 0; i < n; i++) minus_b[i] = -b[i];
+  status = SolvePositive(state, minus_b, x, guess_zero, t, monitor, context, s);
+  free(minus_b);
+  return status;
+}
+
+static void Info(BAILevelsState state, BAILevelsInfo *info)
+{
+  *info = (BAILevelsInfo){.levels    = state->levels,
+                          .stop      = state->stop,
+                          .exact     = state->inverse != NULL,
+                          .hermitian = state->hermitian,
+                          .negative  = state->negative,
+                          .modes     = state->p.modes,
+                          .less      = state->less,
+                          .norm      = state->norm,
+                          .largest   = state->largest,
+                          .skew      = state->skew,
+                          .coupled   = state->coupled,
+                          .more      = state->more,
+                          .bytes     = state->bytes};
+  if (state->p.modes || BAIGridHasBoxes(state->level[0].box)) info->grid = state->level[0].grid;
+  for (int l = 0; l < state->levels; l++) {
+    const BAIHostLevel *L = &state->level[l];
+
+    info->level[l] = (BAILevelInfo){L->A.n, L->nnz, L->m, L->alone, L->blocks, L->inside};
+  }
+}
+
+const BAILevelsOps BAILevelsHost = {
+  .create       = Create,
+  .update       = Update,
+  .apply        = Apply,
+  .solve        = Solve,
+  .agree        = BAIHostAgree,
+  .aggregate    = BAIHostAggregateLast,
+  .aggregates   = BAIHostAggregates,
+  .fields       = BAIHostFields,
+  .prolongation = BAIHostProlongation,
+  .modes        = BAIHostGetModes,
+  .product      = BAIHostProduct,
+  .sides        = BAIHostSides,
+  .soften       = BAIHostSoften,
+  .matrix       = BAIHostMatrix,
+  .finish       = BAIHostFinish,
+  .info         = Info,
+  .destroy      = Destroy,
+};

@@ -1,0 +1,245 @@
+/*
+   Many levels: which backend does them, and what both have in common
+*/
+#include "rules.h"
+#include "backend.h"
+#include <stdlib.h>
+
+struct BAILevels_ {
+  const BAILevelsOps *ops;
+  BAILevelsState      state;
+};
+
+static const BAILevelsOps *const backends[] =
+  {[BAI_BACKEND_HOST] = &BAILevelsHost, [BAI_BACKEND_CUDA] = &BAILevelsCUDA};
+
+BAILevelsState BAILevelsStateOf(BAILevels levels)
+{
+  return levels ? levels->state : NULL;
+}
+
+BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevels *levels)
+{
+  BAILevels new = calloc(1, sizeof(*new));
+
+  *levels = NULL;
+  if (!new) return BAIStatusOf(BAI_ERR_MEMORY);
+  new->ops               = backends[backend];
+  const BAIStatus status = matrix->n > INT32_MAX - BAI_LEVELS_BLOCK ? BAIStatusOf(BAI_ERR_SIZE)
+                                                                    : new->ops->create(matrix, p, &new->state);
+
+  if (status.code) free(new);
+  else *levels = new;
+  return status;
+}
+
+BAIStatus BAILevelsUpdateValues(BAILevels levels, const BAIMatrix *matrix)
+{
+  return levels->ops->update(levels->state, matrix);
+}
+
+BAIStatus BAILevelsApply(BAILevels levels, const BAIScalar *r, BAIScalar *z)
+{
+  return levels->ops->apply(levels->state, r, z);
+}
+
+BAIStatus BAILevelsSolve(BAILevels levels, const BAIScalar *b, BAIScalar *x, int guess_zero,
+                         const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context,
+                         BAILevelsSolution *solution)
+{
+  return levels->ops->solve(levels->state, b, x, guess_zero, tolerances, monitor, context, solution);
+}
+
+BAIStatus BAILevelsSolveColumns(BAILevels levels, const BAIColumns *c, int guess_zero, const BAITolerances *tolerances,
+                                BAILevelsSolution *solution)
+{
+  return levels->ops->columns(levels->state, c, guess_zero, tolerances, solution);
+}
+
+BAIStatus BAILevelsAgree(BAILevels levels, const BAILevelsAgreed *agreed)
+{
+  return levels->ops->agree(levels->state, agreed);
+}
+
+BAIStatus BAILevelsAggregate(BAILevels levels, BAIInt *count)
+{
+  return levels->ops->aggregate(levels->state, count);
+}
+
+BAIStatus BAILevelsAggregates(BAILevels levels, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate)
+{
+  return levels->ops->aggregates(levels->state, level, count, row, aggregate);
+}
+
+BAIStatus BAILevelsFields(BAILevels levels, BAIInt *field)
+{
+  return levels->ops->fields(levels->state, field);
+}
+
+BAIStatus BAILevelsProlongation(BAILevels levels, BAIInt count, const BAIInt *row, BAIScalar *P)
+{
+  return levels->ops->prolongation(levels->state, count, row, P);
+}
+
+BAIStatus BAILevelsModes(BAILevels levels, BAIScalar *mode)
+{
+  return levels->ops->modes(levels->state, mode);
+}
+
+BAIStatus BAILevelsProduct(BAILevels levels, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+{
+  return levels->ops->product(levels->state, ghosts, aggregate, P);
+}
+
+BAIStatus BAILevelsSides(BAILevels levels, BAIInt count, const BAIInt *row, BAILevelsSide *side)
+{
+  return levels->ops->sides(levels->state, count, row, side);
+}
+
+BAIStatus BAILevelsSoften(BAILevels levels, const BAILevelsSide *side)
+{
+  return levels->ops->soften(levels->state, side);
+}
+
+BAIStatus BAILevelsMatrix(BAILevels levels, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a)
+{
+  return levels->ops->matrix(levels->state, level, n, nnz, i, j, a);
+}
+
+BAIStatus BAILevelsFinish(BAILevels levels, const BAILevelsRanks *ranks)
+{
+  return levels->ops->finish(levels->state, ranks);
+}
+
+BAIStatus BAILevelsShare(BAILevels levels, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *address)
+{
+  return levels->ops->share ? levels->ops->share(levels->state, ranks, begin, bytes, address)
+                            : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+BAIStatus BAILevelsConnect(BAILevels levels, const BAILevelsPeers *peers)
+{
+  return levels->ops->connect(levels->state, peers);
+}
+
+BAIStatus BAILevelsDisconnect(BAILevels levels)
+{
+  return levels->ops->disconnect ? levels->ops->disconnect(levels->state) : BAIStatusOf(BAI_OK);
+}
+
+void BAILevelsInfoGet(BAILevels levels, BAILevelsInfo *info)
+{
+  levels->ops->info(levels->state, info);
+}
+
+void BAILevelsDestroy(BAILevels *levels)
+{
+  if (!*levels) return;
+  (*levels)->ops->destroy((*levels)->state);
+  free(*levels);
+  *levels = NULL;
+}
+
+static int Has(int count, const BAIInt *offset, BAIInt wanted)
+{
+  for (int k = 0; k < count; k++)
+    if (offset[k] == wanted) return 1;
+  return 0;
+}
+
+/* The grid that a row in the middle shows, by its offsets; m[0] is 0: none */
+static void GridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
+{
+  BAIInt line = 0, plane = 0;
+
+  m[0] = m[1] = m[2] = 0;
+  if (!Has(count, offset, 1)) return;
+  for (int k = 0; k < count && !line; k++)
+    if (offset[k] > 1) line = Has(count, offset, offset[k] + 2) ? offset[k] + 1 : offset[k];
+  if (!line) line = n;
+  if (n % line) return;
+  for (int k = 0; k < count && !plane; k++)
+    if (offset[k] > line + 1 && offset[k] % line == 0 && n % offset[k] == 0) plane = offset[k];
+  m[0] = line;
+  m[1] = plane ? plane / line : n / line;
+  m[2] = plane ? n / plane : 1;
+}
+
+void BAIGridFind(BAIInt n, const BAILevelsParameters *p, int count, const BAIInt *offset, BAINumbering *grid)
+{
+  BAIInt m[3], slab;
+
+  *grid = (BAINumbering){.m = {0}};
+  GridOfRow(n, count, offset, grid->m);
+  if (!p->all) return;
+  GridOfRow(p->all, count, offset, m);
+  slab = m[2] > 1 ? m[0] * m[1] : m[0];
+  if (!m[0] || (grid->m[0] == m[0] && (m[2] == 1 || grid->m[1] == m[1])) || n < 2 * slab) return;
+  /* not of whole lines or planes */
+  grid->skip                = p->first % slab;
+  grid->m[0]                = m[0];
+  grid->m[1]                = m[1];
+  grid->m[2]                = 1;
+  grid->m[m[2] > 1 ? 2 : 1] = (grid->skip + n + slab - 1) / slab;
+}
+
+BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)
+{
+  BAIInt m = 0, *rows;
+
+  *largest = 0;
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= m) m = aggregate[i] + 1;
+  rows = calloc((size_t)m + 1, sizeof(*rows));
+  for (BAIInt i = 0; i < n && rows; i++)
+    if (aggregate[i] >= 0 && ++rows[aggregate[i]] > *largest) *largest = rows[aggregate[i]];
+  if (!rows) *largest = BAI_LEVELS_BLOCK;
+  free(rows);
+  return m;
+}
+
+/* Rows of the slowest direction, which follow each other */
+static BAIInt Slab(const BAINumbering *grid)
+{
+  return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
+}
+
+void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIInt box[3])
+{
+  double mean[3] = {0, 0, 0}, most = 0;
+  int    fits = !look->other && (!grid->skip || n >= 2 * Slab(grid)); /* else boxes might not follow each other */
+
+  for (int d = 0; d < 3; d++) {
+    box[d] = 1;
+    if (!look->count[d]) continue;
+    mean[d] = look->sum[d] / (double)look->count[d];
+    if (mean[d] > most) most = mean[d];
+    if (look->most[d] > BAI_GRID_ALIKE * look->least[d]) fits = 0;
+  }
+  for (int d = 0; d < 3 && fits; d++) {
+    if (grid->m[d] > 1 && BAI_GRID_STRONG * mean[d] >= most) box[d] = 2;
+  }
+}
+
+BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIInt box[3], BAIInt n, BAINumbering *next)
+{
+  const BAIInt end[2] = {grid->skip, grid->skip + n - 1};
+  BAIInt       number[2];
+
+  *next = (BAINumbering){.m = {0}};
+  for (int d = 0; d < 3; d++) next->m[d] = (grid->m[d] + box[d] - 1) / box[d];
+  const BAIInt line = next->m[0], plane = next->m[0] * next->m[1];
+
+  for (BAIInt e = 0; e < 2; e++) {
+    const BAIInt x = end[e] % grid->m[0], y = end[e] / grid->m[0] % grid->m[1], z = end[e] / grid->m[0] / grid->m[1];
+
+    /* where a box begins with the plane or line of the first row, or ends with that of the last one, all of its other
+     * plane or line is there */
+    number[e] = plane * (z / box[2]);
+    if (box[2] == 2 && z % 2 == e && (e || z + 1 < grid->m[2])) number[e] += e ? plane - 1 : 0;
+    else if (box[1] == 2 && y % 2 == e && (e || y + 1 < grid->m[1])) number[e] += line * (y / 2) + (e ? line - 1 : 0);
+    else number[e] += line * (y / box[1]) + x / box[0];
+  }
+  next->skip = number[0];
+  return number[1] - number[0] + 1;
+}

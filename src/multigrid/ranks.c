@@ -1,0 +1,736 @@
+/*
+   Many levels of a matrix that is distributed over ranks
+
+   The rows of an aggregate are of one rank. Coarse matrices are distributed as the aggregates are. The engine has this
+   rank's part of each level, see ../../engine/levels.h; here is what ranks tell each other. Where a level is small,
+   each rank gets all of it and has levels for that by itself: all ranks compute the same, so nothing is sent back.
+   Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together;
+   with modes, those of all rows
+*/
+#include "hierarchy.h"
+#include "rules.h"
+
+enum {
+  SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
+  MANY  = 1 << 15, /* and no more than these; */
+  FEW   = BAI_LEVELS_SMALL,   /* or so few */
+  STUCK = 100000,             /* so few, and hardly any of them find others to be aggregated with */
+  LAST  = BAI_LEVELS_COARSEST /* ranks find no more aggregates together on a level of so few rows */
+};
+
+/* Of a level that is distributed */
+typedef struct {
+  BAIHalo    halo;
+  PetscInt   m, first, rows; /* of this rank, the first of them among those of all ranks, and all */
+  PetscInt   aggregates;     /* of all ranks, 0: it is the last level */
+  PetscInt64 nnz;
+} Level;
+
+/* What all ranks have, one after the other */
+typedef struct {
+  PetscMPIInt size, *count, *first;
+} Parts;
+
+struct BAIRankLevels_ {
+  BAI           *bai;
+  int            last, count; /* the last level that ranks made together; levels that stay distributed */
+  Level          level[BAI_LEVELS_MOST + 1];
+  Mat            rest;  /* level number count, all of it, NULL: there is none; */
+  PetscInt      *i, *j; /* its arrays, */
+  PetscScalar   *a;
+  Parts          parts;  /* whose rows are which, */
+  BAILevels      levels; /* and levels for it */
+  BAILevelsInfo  info;
+  BAIHalo        everyone; /* rows of it go to all ranks that have some */
+  Vec            b, x;
+  double         flops_rest; /* of a cycle for rest */
+  BAIMailbox     mailbox;    /* ranks write to each other's memory, NULL: they do not; */
+  PetscBool      solves;     /* and the engine does whole solves of all of them */
+  int            single;     /* the distributed levels are in single precision */
+  const char    *stop;
+  PetscErrorCode code; /* of what the engine called within a cycle */
+};
+
+static PetscErrorCode DestroyParts(Parts *parts)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(parts->count, parts->first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The mailboxes are for others when no rank writes to them any longer; collective */
+static PetscErrorCode Disconnect(BAIRankLevels R)
+{
+  const BAILevels levels = R->bai->hierarchy->levels;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  if (!R->mailbox) PetscFunctionReturn(PETSC_SUCCESS);
+  if (levels) status = BAILevelsDisconnect(levels);
+  PetscCallMPI(MPI_Barrier(PetscObjectComm(R->bai->obj)));
+  BAIMailboxRestore(&R->mailbox);
+  PetscCall(BAICheckStatus(R->bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
+{
+  BAIRankLevels R = *ranks;
+
+  PetscFunctionBegin;
+  if (!R) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Disconnect(R));
+  for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
+  PetscCall(BAIHaloDestroy(&R->everyone));
+  PetscCall(DestroyParts(&R->parts));
+  BAILevelsDestroy(&R->levels);
+  PetscCall(MatDestroy(&R->rest));
+  PetscCall(PetscFree(R->i));
+  PetscCall(PetscFree2(R->j, R->a));
+  PetscCall(VecDestroy(&R->b));
+  PetscCall(VecDestroy(&R->x));
+  PetscCall(PetscFree(*ranks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ranks must have alike: whether the matrix is Hermitian, its sign, precision, and by how much couplings are
+ * softened, as the signs of all say */
+static PetscErrorCode Agree(BAI *bai, PetscReal *over)
+{
+  const BAIHierarchy   h       = bai->hierarchy;
+  const BAILevelsInfo *i       = &h->info;
+  double               sum[4]  = {i->less, i->more, i->skew, i->coupled};
+  double               most[3] = {i->largest, h->levels && !i->single ? 1 : 0, i->norm};
+  BAILevelsAgreed      agreed;
+  BAIStatus            status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
+  if (fabs(sum[2]) > 1e5 * (double)PETSC_MACHINE_EPSILON * sum[3]) h->hermitian = PETSC_FALSE;
+  *over            = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? (PetscReal)h->p.over : 1;
+  agreed           = (BAILevelsAgreed){.hermitian = h->hermitian,
+                                       .negative  = h->hermitian && h->negative,
+                                       .single    = most[1] == 0,
+                                       .largest   = most[0],
+                                       .over      = (BAIReal)*over};
+  h->ranks->single = agreed.single;
+  h->info.norm     = most[2];
+  if (h->levels) status = BAILevelsAgree(h->levels, &agreed);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first of so many numbers of this rank among those of all ranks, and how many these are */
+static PetscErrorCode Count(MPI_Comm comm, PetscInt mine, PetscInt *first, PetscInt *all)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Scan(&mine, first, 1, MPIU_INT, MPI_SUM, comm));
+  *all = *first;
+  *first -= mine;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 1, MPIU_INT, MPI_MAX, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What softens couplings to ghosts of a level comes from their owners */
+static PetscErrorCode Soften(BAI *bai, Level *L, PetscReal over)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  const PetscInt  sends  = L->halo.sends;
+  BAILevelsSide  *sent, *ghosts;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(sends, &sent, BAIHaloGhosts(&L->halo), &ghosts));
+  if (over != 1) {
+    if (levels) status = BAILevelsSides(levels, (BAIInt)sends, (const BAIInt *)L->halo.row, sent);
+    PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+    PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghosts));
+  }
+  if (levels) status = BAILevelsSoften(levels, ghosts);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscFree2(sent, ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With modes: the rows of P of ghosts come from their owners */
+static PetscErrorCode ExchangeProlongation(BAI *bai, Level *L, PetscScalar **ghosts)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  const PetscInt  modes  = (PetscInt)bai->hierarchy->p.modes;
+  PetscScalar    *sent;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)BAIHaloGhosts(&L->halo) * (size_t)modes, ghosts));
+  if (!modes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1((size_t)L->halo.sends * (size_t)modes, &sent));
+  if (levels && L->m)
+    status = BAILevelsProlongation(levels, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row, (BAIScalar *)sent);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), (size_t)modes * sizeof(*sent), sent, *ghosts));
+  PetscCall(PetscFree(sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next level, unless there is none */
+static PetscErrorCode Coarsen(BAI *bai, BAIRankLevels R, PetscReal over, PetscBool *is)
+{
+  const BAILevels levels  = bai->hierarchy->levels;
+  const MPI_Comm  comm    = PetscObjectComm(bai->obj);
+  const PetscInt  columns = BAIColumnsOfP(bai->hierarchy->p.modes);
+  Level          *L = &R->level[R->last], *next = L + 1;
+  BAIInt          m = 0, nnz = 0;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscInt       *sent, *ghost, *of;
+  PetscScalar    *P;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (levels) status = BAILevelsAggregate(levels, &m);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  next->m = (PetscInt)m * columns;
+  PetscCall(Count(comm, next->m, &next->first, &next->rows));
+  R->stop = next->rows ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
+  if (!next->rows || next->rows > L->rows - L->rows / BAI_LEVELS_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
+
+  PetscCall(PetscMalloc3(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost, BAIHaloGhosts(&L->halo), &of));
+  if (levels)
+    status = BAILevelsAggregates(levels, R->last, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row, (BAIInt *)sent);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(BAIHaloExchange(&L->halo, comm, sizeof(*sent), sent, ghost));
+  PetscCall(BAIHaloCoarsen(&L->halo, sent, ghost, &next->halo, of));
+  PetscCall(ExchangeProlongation(bai, L, &P));
+  if (levels) status = BAILevelsProduct(levels, (BAIInt)BAIHaloGhosts(&next->halo), (const BAIInt *)of, P);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscFree(P));
+  PetscCall(PetscFree3(sent, ghost, of));
+  PetscCall(BAIHaloExpand(&next->halo, columns));
+  PetscCall(Soften(bai, next, over));
+  if (levels) status = BAILevelsMatrix(levels, R->last + 1, &m, &nnz, NULL, NULL, NULL);
+  next->nnz = (PetscInt64)nnz;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &next->nnz, 1, MPIU_INT64, MPI_SUM, comm));
+  L->aggregates = next->rows / columns;
+  *is           = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
+{
+  PetscMPIInt n = (PetscMPIInt)mine;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &parts->size));
+  PetscCall(PetscMalloc2(parts->size, &parts->count, parts->size + 1, &parts->first));
+  PetscCallMPI(MPI_Allgather(&n, 1, MPI_INT, parts->count, 1, MPI_INT, comm));
+  parts->first[0] = 0;
+  for (PetscMPIInt k = 0; k < parts->size; k++) parts->first[k + 1] = parts->first[k] + parts->count[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Gather(MPI_Comm comm, const Parts *parts, MPI_Datatype type, const void *mine, void *all)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Allgatherv(mine, parts->count[rank], type, all, parts->count, parts->first, type, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This rank's rows of a level, with the columns of the whole matrix, ascending */
+static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, PetscInt **j, PetscScalar **a)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  Level          *L      = &R->level[l];
+  BAIInt          n = 0, nnz = 0;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscInt       *sent, *ghost;
+
+  PetscFunctionBegin;
+  if (levels) status = BAILevelsMatrix(levels, l, &n, &nnz, NULL, NULL, NULL);
+  PetscCall(PetscCalloc3(n + 1, i, nnz, j, nnz, a));
+  if (levels && !status.code)
+    status = BAILevelsMatrix(levels, l, &n, &nnz, (BAIInt *)*i, (BAIInt *)*j, (BAIScalar *)*a);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscMalloc2(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost));
+  for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
+  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghost));
+  for (PetscInt k = 0; k < (PetscInt)nnz; k++) (*j)[k] = (*j)[k] < L->m ? L->first + (*j)[k] : ghost[(*j)[k] - L->m];
+  for (PetscInt row = 0; row < L->m; row++) {
+    PetscInt k = (*i)[row] + 1;
+
+    while (k < (*i)[row + 1] && (*j)[k - 1] < (*j)[k]) k++;
+    if (k < (*i)[row + 1])
+      PetscCall(PetscSortIntWithScalarArray((*i)[row + 1] - (*i)[row], *j + (*i)[row], *a + (*i)[row]));
+  }
+  PetscCall(PetscFree2(sent, ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All of a level's matrix on each rank */
+static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
+{
+  const MPI_Comm comm = PetscObjectComm(bai->obj);
+  const Level   *L    = &R->level[l];
+  const Parts   *rows = &R->parts;
+  Parts          entries;
+  PetscInt      *i, *j;
+  PetscScalar   *a;
+
+  PetscFunctionBegin;
+  PetscCall(GetRows(bai, R, l, &i, &j, &a));
+  PetscCall(CreateParts(comm, L->m, &R->parts));
+  PetscCall(CreateParts(comm, i[L->m], &entries));
+  PetscCall(PetscMalloc1(L->rows + 1, &R->i));
+  PetscCall(PetscMalloc2(entries.first[entries.size], &R->j, entries.first[entries.size], &R->a));
+  PetscCall(Gather(comm, rows, MPIU_INT, i + 1, R->i + 1));
+  PetscCall(Gather(comm, &entries, MPIU_INT, j, R->j));
+  PetscCall(Gather(comm, &entries, MPIU_SCALAR, a, R->a));
+  R->i[0] = 0;
+  for (PetscMPIInt k = 0; k < rows->size; k++)
+    for (PetscMPIInt row = rows->first[k]; row < rows->first[k + 1]; row++) R->i[row + 1] += entries.first[k];
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, L->rows, L->rows, R->i, R->j, R->a, &R->rest));
+  if (bai->hierarchy->device) PetscCall(MatConvert(R->rest, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &R->rest));
+  PetscCall(DestroyParts(&entries));
+  PetscCall(PetscFree3(i, j, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The aggregates of a level, or the fields of the last one, of all its rows on each rank */
+static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, int l, PetscBool fields, PetscInt **all)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  const Level    *L      = &R->level[l];
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscInt       *mine;
+  Parts           parts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(L->m, &mine));
+  PetscCall(PetscMalloc1(L->rows, all));
+  if (levels && L->m)
+    status = fields ? BAILevelsFields(levels, (BAIInt *)mine)
+                    : BAILevelsAggregates(levels, l, (BAIInt)L->m, NULL, (BAIInt *)mine);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  for (PetscInt k = 0; k < L->m && !fields; k++)
+    if (mine[k] >= 0) mine[k] += L[1].first;
+  PetscCall(CreateParts(comm, L->m, &parts));
+  PetscCall(Gather(comm, &parts, MPIU_INT, mine, *all));
+  PetscCall(DestroyParts(&parts));
+  PetscCall(PetscFree(mine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With modes: those on all rows of the last level, one after the other, on each rank */
+static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  const Level    *L      = &R->level[R->last];
+  const PetscInt  modes  = (PetscInt)p->modes;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscScalar    *mine, *by_rows;
+  Parts           parts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(L->m * modes, &mine, L->rows * modes, &by_rows));
+  PetscCall(PetscMalloc1(L->rows * modes, all));
+  if (levels) status = BAILevelsModes(levels, (BAIScalar *)mine);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(CreateParts(comm, L->m * modes, &parts));
+  PetscCall(Gather(comm, &parts, MPIU_SCALAR, mine, by_rows));
+  for (PetscInt k = 0; k < modes; k++) {
+    p->mode[k] = (const BAIScalar *)*all + k * L->rows;
+    for (PetscInt row = 0; row < L->rows; row++) (*all)[k * L->rows + row] = by_rows[row * modes + k];
+  }
+  PetscCall(DestroyParts(&parts));
+  PetscCall(PetscFree2(mine, by_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All of level number R->count on each rank, and levels for it; those behind it say what its aggregates are */
+static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
+{
+  const BAIHierarchy  h = bai->hierarchy;
+  const Level        *L = &R->level[R->count];
+  PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
+  PetscScalar        *modes = NULL;
+  BAILevelsParameters p;
+  BAIStatus           status;
+  BAIMatrix           M;
+  PetscBool           device;
+  PetscErrorCode      code;
+
+  PetscFunctionBegin;
+  PetscCall(GatherMat(bai, R, R->count));
+  PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
+  PetscCall(MatCreateVecs(R->rest, &R->x, &R->b));
+  PetscCall(VecSet(R->b, 0.0));
+  PetscCall(VecSet(R->x, 0.0));
+  PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
+  for (int l = R->count; l < R->last; l++) PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
+  if (p.modes) PetscCall(GatherModes(bai, R, &p, &modes));
+  else if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
+  if (p.modes && R->count) p.fields = p.modes;
+  p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
+  p.above     = R->count;
+  p.twice     = R->count && BAIRepeats(h->hermitian, p.modes, R->count, (BAIInt)L->rows);
+  p.over      = p.modes ? p.over : (BAIReal)over;
+  p.all       = 0;
+  p.longest   = 0;
+  p.like      = bai->origin ? bai->origin->hierarchy->ranks->levels : NULL;
+  p.aggregate = (const BAIInt *const *)numbers;
+  p.field     = (const BAIInt *)field;
+  code        = BAIHierarchyGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);
+  if (!code) {
+    status = BAILevelsCreate(h->backend, &M, &p, &R->levels);
+    code   = BAIRestoreRows(h->backend, R->rest, &M.A);
+    if (!code) code = BAICheckStatus(bai, status);
+  }
+  for (int l = 0; l < p.given; l++) PetscCall(PetscFree(numbers[l]));
+  PetscCall(PetscFree(field));
+  PetscCall(PetscFree(modes));
+  PetscCall(BAIAgree(bai, code, NULL));
+  BAILevelsInfoGet(R->levels, &R->info);
+  R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);
+  R->stop       = R->info.stop;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows up to which a level is small */
+static PetscInt Small(const BAI *bai, PetscInt rows)
+{
+  PetscMPIInt size;
+
+  (void)MPI_Comm_size(PetscObjectComm(bai->obj), &size);
+  return PetscMax(FEW, PetscMin(MANY, rows / size / SHARE));
+}
+
+/* Replaces the numbers of this rank by those of all ranks together, but for flops; bytes are the sum of all of them */
+static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
+{
+  enum {
+    ALONE,
+    BLOCKS,
+    INSIDE,
+    SUMS
+  };
+  const BAIHierarchy h                              = bai->hierarchy;
+  BAILevelsInfo     *all                            = &h->info;
+  BAILevelsInfo      info                           = {.levels = 0};
+  PetscInt64         sum[BAI_LEVELS_MOST + 1][SUMS] = {{0}};
+
+  PetscFunctionBegin;
+  if (h->levels) BAILevelsInfoGet(h->levels, &info);
+  sum[BAI_LEVELS_MOST][0] = info.bytes + R->info.bytes;
+  info.levels             = R->count + (R->rest ? 1 : 0); /* of the cycle; the work of the last one is that of rest */
+  info.hermitian          = h->hermitian;
+  for (int l = 0; l < info.levels; l++) {
+    if (!h->levels || l == R->count) info.level[l] = (BAILevelInfo){.rows = 0};
+    sum[l][ALONE]      = info.level[l].alone;
+    sum[l][BLOCKS]     = info.level[l].blocks;
+    sum[l][INSIDE]     = info.level[l].inside;
+    info.level[l].rows = (BAIInt)R->level[l].rows;
+  }
+  h->flops         = BAILevelsFlops(&info, h->p.local_iters, 0);
+  h->flops_product = 2.0 * (double)info.level[0].nnz;
+  PetscCallMPI(
+    MPI_Allreduce(MPI_IN_PLACE, sum, (BAI_LEVELS_MOST + 1) * SUMS, MPIU_INT64, MPI_SUM, PetscObjectComm(bai->obj)));
+  all->levels = 0;
+  all->bytes  = sum[BAI_LEVELS_MOST][0];
+  for (int l = 0; l < R->count; l++) {
+    const Level *L = &R->level[l];
+
+    all->level[all->levels++] = (BAILevelInfo){.rows       = (BAIInt)L->rows,
+                                               .nnz        = L->nnz,
+                                               .aggregates = (BAIInt)L->aggregates,
+                                               .alone      = (BAIInt)sum[l][ALONE],
+                                               .blocks     = (BAIInt)sum[l][BLOCKS],
+                                               .inside     = sum[l][INSIDE]};
+  }
+  for (int l = 0; l < R->info.levels && all->levels < BAI_LEVELS_MOST; l++)
+    all->level[all->levels++] = R->info.level[l];
+  all->stop      = R->stop;
+  all->exact     = R->rest && R->info.exact;
+  all->hermitian = h->hermitian;
+  all->single    = R->count ? R->single : R->info.single;
+  all->grid      = R->info.grid;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether BAILevelsSolve() is for all ranks together; R is NULL where there are no levels */
+PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
+{
+  return (PetscBool)(R && R->solves);
+}
+
+/* The error that ended a solve of all ranks, if PETSc was called within it; the engine only knows that it was given
+   up. The next solve begins without one */
+PetscErrorCode BAIRankLevelsError(BAIRankLevels R)
+{
+  const PetscErrorCode code = R ? R->code : PETSC_SUCCESS;
+
+  if (R) R->code = PETSC_SUCCESS;
+  return code;
+}
+
+/* How many levels are distributed */
+int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
+{
+  return R->count;
+}
+
+/* x is a cycle for b, which may be elsewhere than the matrix */
+static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double flops, Vec b, Vec x)
+{
+  BAILevelsVectors v;
+  BAIStatus        status = BAIStatusOf(BAI_OK);
+  PetscInt         rows;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(b, &rows)); /* the arrays of 0 rows may be NULL */
+  PetscCall(BAIHierarchyBind(R->bai, b, x, PETSC_TRUE, &v));
+  if (rows) status = BAILevelsApply(levels, v.barray, v.xarray);
+  PetscCall(BAIHierarchyUnbind(R->bai, x, &v));
+  PetscCall(R->code);
+  PetscCall(BAIHierarchyLogFlops(R->bai->hierarchy, flops));
+  PetscCall(BAICheckStatus(R->bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of b and x, which stay where they are: the engine writes to the first and reads the second */
+static PetscErrorCode GetRestArrays(const BAIRankLevels R, BAIScalar **b, BAIScalar **x)
+{
+  const BAIHierarchy h = R->bai->hierarchy;
+
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyGetArray(h, R->b, PETSC_FALSE, PETSC_TRUE, b));
+  PetscCall(BAIHierarchyRestoreArray(h, R->b, PETSC_FALSE, PETSC_TRUE, &(BAIScalar *){*b}));
+  PetscCall(BAIHierarchyGetArray(h, R->x, PETSC_TRUE, PETSC_FALSE, x));
+  PetscCall(BAIHierarchyRestoreArray(h, R->x, PETSC_TRUE, PETSC_FALSE, &(BAIScalar *){*x}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveRest(const BAIRankLevels R)
+{
+  BAIScalar *b, *x;
+
+  PetscFunctionBegin;
+  PetscCall(GetRestArrays(R, &b, &x)); /* b was written */
+  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
+  PetscCall(GetRestArrays(R, &b, &x)); /* x is where it will be read */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the engine calls within a cycle */
+static int Rest(void *context)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = SolveRest(R);
+  return R->code ? 1 : 0;
+}
+
+/* Of a level of the cycle, or of rest */
+static BAIHalo *HaloOf(BAIRankLevels R, int level)
+{
+  return level < R->count ? &R->level[level].halo : &R->everyone;
+}
+
+static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = BAIHaloExchange(HaloOf(R, level), PetscObjectComm(R->bai->obj), size, sent, ghosts);
+  return R->code ? 1 : 0;
+}
+
+static PetscErrorCode FindLargest(const BAIRankLevels R, BAIReal *value)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, value, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(R->bai->obj)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int Largest(void *context, BAIReal *value)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = FindLargest(R, value);
+  return R->code ? 1 : 0;
+}
+
+static BAILevelsShared SharedBy(PetscInt rows, const BAIHalo *halo)
+{
+  return (BAILevelsShared){(BAIInt)rows, (BAIInt)BAIHaloGhosts(halo), halo->n ? (BAIInt)halo->sends : 0,
+                           (const BAIInt *)halo->row};
+}
+
+/* The engine is told which levels the cycle has */
+static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  BAILevelsShared    shared[BAI_LEVELS_MOST + 1], finest = SharedBy(R->level[0].rows, &R->level[0].halo);
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  BAILevelsRanks     ranks  = {.levels   = R->count,
+                               .level    = shared,
+                               .finest   = &finest,
+                               .next     = R->rest != NULL,
+                               .first    = (BAIInt)R->level[R->count].first,
+                               .context  = R,
+                               .exchange = Exchange,
+                               .largest  = Largest,
+                               .rest     = Rest};
+
+  PetscFunctionBegin;
+  for (int l = 0; l < R->count + ranks.next; l++) shared[l] = SharedBy(R->level[l].rows, HaloOf(R, l));
+  if (R->rest) PetscCall(GetRestArrays(R, &ranks.b, &ranks.x));
+  if (h->levels && R->count) status = BAILevelsFinish(h->levels, &ranks);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks write to each other's memory in a cycle, if all of them can; collective */
+static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
+{
+  const BAILevels   levels = bai->hierarchy->levels;
+  const MPI_Comm    comm   = PetscObjectComm(bai->obj);
+  const int         n      = BAI_LEVELS_EXCHANGES(R->count, R->rest ? 1 : 0);
+  BAIInt           *begin, *first, *last, *ghosts;
+  void            **memory;
+  size_t            bytes = 0;
+  BAILevelsAddress *own, *address;
+  BAILevelsPeers    peers;
+  BAIStatus         status = BAIStatusOf(BAI_OK);
+  BAILevelsInfo     info   = {.levels = 0};
+  PetscMPIInt       size, rank;
+  PetscBool         can;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (!R->count || bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA ||
+      bai->options.exchange == BAI_EXCHANGE_SCATTER)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
+  PetscCall(PetscCalloc3(size, &memory, n * size, &own, n * size, &address));
+  for (int l = 0; l + 1 < n; l++) {
+    const BAIHalo *halo = l + 2 < n ? HaloOf(R, l) : &R->level[0].halo;
+
+    for (PetscMPIInt k = 0; k < halo->n; k++) {
+      const int at = l * size + halo->rank[k];
+
+      begin[at]  = (BAIInt)halo->begin[k];
+      ghosts[at] = (BAIInt)(halo->begin[k + 1] - halo->begin[k]);
+      first[at]  = (BAIInt)halo->first[k];
+      last[at]   = (BAIInt)halo->last[k];
+    }
+  }
+  if (levels) status = BAILevelsShare(levels, size, begin, &bytes, own);
+  else status = BAIStatusBecause(BAI_ERR_PEERS, "set-up", "a rank has no rows");
+  PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
+  if (can) PetscCall(BAIMailboxGet(bai, bai->hierarchy->backend, bytes, &R->mailbox));
+  can = (PetscBool)(can && R->mailbox);
+  if (can) {
+    PetscCallMPI(MPI_Alltoall(own, (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, address,
+                              (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, comm));
+    for (PetscMPIInt k = 0; k < size; k++) memory[k] = BAIMailboxOf(R->mailbox, k);
+    peers  = (BAILevelsPeers){size, rank, memory, address, first, last, ghosts};
+    status = BAILevelsConnect(levels, &peers);
+    PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
+  }
+  if (!can) PetscCall(Disconnect(R));
+  if (can) BAILevelsInfoGet(levels, &info);
+  PetscCall(
+    BAIAllCan(bai, BAIStatusOf(info.solves ? BAI_OK : BAI_ERR_PEERS), BAIExchanges[BAI_EXCHANGE_DK], &R->solves));
+  PetscCall(PetscFree4(begin, first, last, ghosts));
+  PetscCall(PetscFree3(memory, own, address));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Levels for a matrix of several ranks; what this rank's rows are like was found out. Whether all of it is Hermitian is
+   found out here. Collective
+*/
+PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
+{
+  const BAIHierarchy h    = bai->hierarchy;
+  const int          most = h->options.levels == PETSC_DECIDE ? BAI_LEVELS_MOST : (int)h->options.levels;
+  BAIRankLevels      R;
+  PetscInt           small, nghost;
+  const PetscInt    *garray;
+  PetscReal          over = 1;
+  PetscBool          more;
+  Mat                Ad, Ao;
+  MatInfo            mat;
+  Level             *L;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h->ranks));
+  R      = h->ranks;
+  L      = R->level;
+  R->bai = bai;
+  PetscCall(Agree(bai, &over));
+  PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
+  PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
+  PetscCall(PetscObjectGetNewTag(bai->obj, &L->halo.tag));
+  PetscCall(MatGetLocalSize(A, &L->m, NULL));
+  PetscCall(MatGetSize(A, &L->rows, NULL));
+  PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &mat));
+  L->nnz  = (PetscInt64)mat.nz_used;
+  small   = Small(bai, L->rows);
+  R->stop = "there are as many as allowed";
+  while (R->level[R->last].rows > (h->p.modes ? small : LAST) && R->last + 1 < most) {
+    PetscCall(Coarsen(bai, R, over, &more));
+    if (!more) break;
+    R->stop = "there are as many as allowed";
+    R->last++;
+  }
+  /* all levels are distributed, or those down to the first that is small */
+  while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
+  if (R->count == R->last + 1 && R->last + 1 < most && R->level[R->last].rows <= STUCK) R->count = R->last;
+  if (R->count <= R->last) PetscCall(CreateRest(bai, R, over));
+  PetscCall(Finish(bai, R));
+  PetscCall(Connect(bai, R));
+  PetscCall(FindInfo(bai, R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The finest level is so small that each rank has all of it */
+static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
+{
+  const Level       *L = R->level;
+  const PetscScalar *mine;
+  PetscScalar       *all, *to;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(r, &mine));
+  PetscCall(VecGetArrayWrite(R->b, &all));
+  PetscCall(Gather(PetscObjectComm(R->bai->obj), &R->parts, MPIU_SCALAR, mine, all));
+  PetscCall(VecRestoreArrayWrite(R->b, &all));
+  PetscCall(VecRestoreArrayRead(r, &mine));
+  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
+  PetscCall(VecGetArrayRead(R->x, &mine));
+  PetscCall(VecGetArrayWrite(z, &to));
+  PetscCall(PetscArraycpy(to, mine + L->first, L->m));
+  PetscCall(VecRestoreArrayWrite(z, &to));
+  PetscCall(VecRestoreArrayRead(R->x, &mine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z is a cycle for r; a rank without rows only takes part in what all ranks agree on */
+PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
+{
+  const BAIRankLevels R       = bai->hierarchy->ranks;
+  BAIReal             largest = 0;
+
+  PetscFunctionBegin;
+  R->code = PETSC_SUCCESS;
+  if (!R->count) PetscCall(CycleAlone(R, r, z));
+  else if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, bai->hierarchy->flops, r, z));
+  else if (R->single) PetscCall(FindLargest(R, &largest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

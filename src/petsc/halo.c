@@ -1,0 +1,221 @@
+/*
+   Which rows of which ranks read each other, and values that go from owners to ghosts
+*/
+#include "baiimpl.h"
+
+PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree4(halo->rank, halo->first, halo->last, halo->begin));
+  PetscCall(PetscFree(halo->row));
+  PetscCall(PetscFree(halo->request));
+  *halo = (BAIHalo){.n = 0};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The owners of ghosts, whose columns ascend, and how many are of each */
+static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const PetscInt garray[], PetscMPIInt *n,
+                                 PetscMPIInt owner[], PetscInt count[])
+{
+  const PetscInt *range;
+  PetscInt        end;
+
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(PetscLayoutGetRanges(columns, &range));
+  for (PetscInt begin = 0; begin < nghost; begin = end) {
+    PetscCall(PetscLayoutFindOwner(columns, garray[begin], &owner[*n]));
+    for (end = begin + 1; end < nghost && garray[end] < range[owner[*n] + 1];) end++;
+    count[(*n)++] = end - begin;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows that others read come from those who read them: their numbers, in the order of the readers' ghosts */
+static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscMPIInt    tag;
+  PetscInt       first;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
+  PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    PetscCallMPI(MPI_Irecv(halo->row + halo->first[k], (PetscMPIInt)(halo->last[k] - halo->first[k]), MPIU_INT,
+                           halo->rank[k], tag, comm, halo->request + k));
+    PetscCallMPI(MPI_Isend(garray + halo->begin[k], (PetscMPIInt)(halo->begin[k + 1] - halo->begin[k]), MPIU_INT,
+                           halo->rank[k], tag, comm, halo->request + halo->n + k));
+  }
+  PetscCallMPI(MPI_Waitall(2 * halo->n, halo->request, MPI_STATUSES_IGNORE));
+  PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
+  for (PetscInt k = 0; k < halo->sends; k++) halo->row[k] -= first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Peers are ranks that this one reads from or that read from this one; ghosts are those of the first peer, and so on */
+PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BAIHalo *halo)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscLayout    columns;
+  PetscMPIInt    size, owners, readers, *owner, *reader;
+  PetscInt      *in, *out;
+
+  PetscFunctionBegin;
+  *halo = (BAIHalo){.n = 0};
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetLayouts(A, NULL, &columns));
+  PetscCall(PetscMalloc2(size, &owner, size, &in));
+  PetscCall(FindOwners(columns, nghost, garray, &owners, owner, in));
+  PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, owners, owner, in, &readers, &reader, &out));
+  PetscCall(PetscSortMPIIntWithIntArray(readers, reader, out));
+  PetscCall(PetscMalloc4(owners + readers, &halo->rank, owners + readers, &halo->first, owners + readers, &halo->last,
+                         owners + readers + 1, &halo->begin));
+  halo->begin[0] = 0;
+  for (PetscMPIInt i = 0, o = 0; i < owners || o < readers; halo->n++) {
+    const PetscMPIInt k    = halo->n;
+    const PetscBool   read = (PetscBool)(i < owners && (o == readers || owner[i] <= reader[o]));
+    const PetscBool   sent = (PetscBool)(o < readers && (i == owners || reader[o] <= owner[i]));
+
+    halo->rank[k]      = read ? owner[i] : reader[o];
+    halo->first[k]     = halo->sends;
+    halo->begin[k + 1] = halo->begin[k] + (read ? in[i++] : 0);
+    halo->last[k]      = halo->sends += sent ? out[o++] : 0;
+  }
+  PetscCall(GetRows(A, garray, halo));
+  PetscCall(PetscFree2(owner, in));
+  PetscCall(PetscFree(reader));
+  PetscCall(PetscFree(out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each rank that has some of so many rows reads those of all others */
+PetscErrorCode BAIHaloOfAll(MPI_Comm comm, PetscInt mine, PetscMPIInt tag, BAIHalo *halo)
+{
+  PetscMPIInt size, rank;
+  PetscInt   *rows;
+
+  PetscFunctionBegin;
+  *halo = (BAIHalo){.n = 0, .tag = tag, .sends = mine};
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc1(size, &rows));
+  PetscCall(PetscMalloc4(size, &halo->rank, size, &halo->first, size, &halo->last, size + 1, &halo->begin));
+  PetscCallMPI(MPI_Allgather(&mine, 1, MPIU_INT, rows, 1, MPIU_INT, comm));
+  halo->begin[0] = 0;
+  for (PetscMPIInt k = 0; k < size && mine; k++) {
+    if (k == rank || !rows[k]) continue;
+    halo->rank[halo->n]      = k;
+    halo->first[halo->n]     = 0;
+    halo->last[halo->n]      = mine;
+    halo->begin[halo->n + 1] = halo->begin[halo->n] + rows[k];
+    halo->n++;
+  }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt BAIHaloGhosts(const BAIHalo *halo)
+{
+  return halo->n ? halo->begin[halo->n] : 0;
+}
+
+/* Values of so many bytes each: of rows that are sent, in their order, to those of ghosts */
+PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const void *sent, void *ghosts)
+{
+  PetscMPIInt count = 0;
+
+  PetscFunctionBegin;
+  if (!halo->n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!halo->request) PetscCall(PetscCalloc1(2 * halo->n, &halo->request));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    const size_t in = (size_t)(halo->begin[k + 1] - halo->begin[k]), out = (size_t)(halo->last[k] - halo->first[k]);
+
+    if (in)
+      PetscCallMPI(MPI_Irecv((char *)ghosts + (size_t)halo->begin[k] * size, (PetscMPIInt)(in * size), MPI_BYTE,
+                             halo->rank[k], halo->tag, comm, halo->request + count++));
+    if (out)
+      PetscCallMPI(MPI_Isend((const char *)sent + (size_t)halo->first[k] * size, (PetscMPIInt)(out * size), MPI_BYTE,
+                             halo->rank[k], halo->tag, comm, halo->request + count++));
+  }
+  PetscCallMPI(MPI_Waitall(count, halo->request, MPI_STATUSES_IGNORE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The numbers that are not negative, each once, in the order in which they come; at: of each its place among these, or
+   -1 */
+static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *count, PetscInt list[], PetscInt at[])
+{
+  PetscInt least = PETSC_MAX_INT, most = -1, *mark;
+
+  PetscFunctionBegin;
+  *count = 0;
+  for (PetscInt k = 0; k < n; k++) {
+    if (number[k] < 0) continue;
+    least = PetscMin(least, number[k]);
+    most  = PetscMax(most, number[k]);
+  }
+  if (most < 0) least = 0;
+  PetscCall(PetscCalloc1(most - least + 1, &mark)); /* the place of each number, and 1 */
+  for (PetscInt k = 0; k < n; k++) {
+    at[k] = -1;
+    if (number[k] < 0) continue;
+    if (!mark[number[k] - least]) {
+      list[*count]            = number[k];
+      mark[number[k] - least] = ++*count;
+    }
+    at[k] = mark[number[k] - least] - 1;
+  }
+  PetscCall(PetscFree(mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each row becomes so many, which follow each other */
+PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
+{
+  PetscInt *row;
+
+  PetscFunctionBegin;
+  if (rows == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(halo->sends * rows, &row));
+  for (PetscInt k = 0; k < halo->sends * rows; k++) row[k] = halo->row[k / rows] * rows + k % rows;
+  PetscCall(PetscFree(halo->row));
+  halo->row = row;
+  halo->sends *= rows;
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    halo->first[k] *= rows;
+    halo->last[k] *= rows;
+    halo->begin[k + 1] *= rows;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The halo of the next level, from the aggregates of rows that are sent and of ghosts, by their owners' numbers, or -1.
+ * of: of each ghost the ghost of the next level, or -1. Both ends of a message find the same order */
+PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,
+                              PetscInt of[])
+{
+  PetscInt *list, *place, count;
+
+  PetscFunctionBegin;
+  *halo = (BAIHalo){.n = fine->n, .tag = fine->tag};
+  PetscCall(PetscMalloc4(fine->n, &halo->rank, fine->n, &halo->first, fine->n, &halo->last, fine->n + 1, &halo->begin));
+  PetscCall(PetscMalloc1(fine->sends, &halo->row));
+  PetscCall(PetscMalloc2(BAIHaloGhosts(fine), &list, fine->sends, &place));
+  PetscCall(PetscArraycpy(halo->rank, fine->rank, fine->n));
+  halo->begin[0] = 0;
+  for (PetscMPIInt k = 0; k < fine->n; k++) {
+    const PetscInt begin = fine->begin[k], end = fine->begin[k + 1];
+
+    halo->first[k] = halo->sends;
+    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends, place));
+    halo->last[k] = halo->sends += count;
+    PetscCall(Unique(end - begin, ghost + begin, &count, list, of + begin));
+    halo->begin[k + 1] = halo->begin[k] + count;
+    for (PetscInt g = begin; g < end; g++)
+      if (of[g] >= 0) of[g] += halo->begin[k];
+  }
+  PetscCall(PetscFree2(list, place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,120 @@
+/*
+   The ranks of a node, its cores, and what all ranks can
+*/
+#define _GNU_SOURCE /* sched_getaffinity() */
+#include "baiimpl.h"
+#include <omp.h>
+#include <petsc/private/petscimpl.h>
+#include <sched.h>
+#include <unistd.h>
+
+/* The cores that this process may run on get a 1. Where OpenMP has bound this thread to one of its places, the process
+   may run on all of them */
+static PetscErrorCode MarkCores(int may[CPU_SETSIZE])
+{
+  const int places = omp_get_num_places();
+  cpu_set_t set;
+
+  PetscFunctionBegin;
+  CPU_ZERO(&set);
+  if (!places && sched_getaffinity(0, sizeof(set), &set)) CPU_ZERO(&set); /* there are more than CPU_SETSIZE */
+  for (int place = 0; place < places; place++) {
+    const int n = omp_get_place_num_procs(place);
+    int      *core;
+
+    PetscCall(PetscMalloc1(n, &core));
+    omp_get_place_proc_ids(place, core);
+    for (int k = 0; k < n; k++) CPU_SET((size_t)core[k], &set);
+    PetscCall(PetscFree(core));
+  }
+  for (int core = 0; core < CPU_SETSIZE; core++) may[core] = CPU_ISSET((size_t)core, &set) ? 1 : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many ranks the launcher has started on this node, or 0 if it does not say: those that are not of the face's
+   communicator work too, or spin in MPI until these have done */
+static PetscErrorCode GetStarted(PetscMPIInt *started)
+{
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"};
+  char                     text[16];
+  PetscBool                set = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names) && !set; k++)
+    PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, names[k], text, sizeof(text), &set));
+  *started = set ? atoi(text) : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The cores of this rank. Of one that several ranks may run on each has a part */
+static PetscErrorCode GetCores(MPI_Comm node, PetscMPIInt size, double *cores)
+{
+  int         mine[CPU_SETSIZE], ranks[CPU_SETSIZE];
+  PetscMPIInt started = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MarkCores(mine));
+  PetscCallMPI(MPI_Allreduce(mine, ranks, CPU_SETSIZE, MPI_INT, MPI_SUM, node));
+  *cores = 0;
+  for (int core = 0; core < CPU_SETSIZE; core++)
+    if (mine[core]) *cores += 1.0 / ranks[core];
+  *cores *= 1 + PETSC_MACHINE_EPSILON * CPU_SETSIZE; /* thirds of three cores are to be a whole one */
+  if (*cores == 0) *cores = (double)omp_get_num_procs() / size;
+  PetscCall(GetStarted(&started));
+  if (started > size) *cores = PetscMin(*cores, (double)sysconf(_SC_NPROCESSORS_ONLN) / started);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This rank among those of its node, and its cores; asked for once */
+PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
+{
+  MPI_Comm node;
+
+  PetscFunctionBegin;
+  if (bai->node_size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCallMPI(MPI_Comm_rank(node, &bai->node_rank));
+  PetscCallMPI(MPI_Comm_size(node, &bai->node_size));
+  PetscCallMPI(MPI_Comm_group(node, &bai->node));
+  PetscCall(GetCores(node, bai->node_size, &bai->cores));
+  PetscCallMPI(MPI_Comm_free(&node));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIForgetNode(BAI *bai)
+{
+  PetscFunctionBegin;
+  if (bai->node_size) PetscCallMPI(MPI_Group_free(&bai->node));
+  bai->node_size = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether these ranks of the face are on the node of this one */
+PetscErrorCode BAIOnNode(const BAI *bai, PetscMPIInt n, const PetscMPIInt rank[], PetscBool *all)
+{
+  MPI_Group    whole;
+  PetscMPIInt *there;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &there));
+  PetscCallMPI(MPI_Comm_group(PetscObjectComm(bai->obj), &whole));
+  PetscCallMPI(MPI_Group_translate_ranks(whole, n, rank, bai->node, there));
+  *all = PETSC_TRUE;
+  for (PetscMPIInt k = 0; k < n; k++) *all = (PetscBool)(*all && there[k] != MPI_UNDEFINED);
+  PetscCallMPI(MPI_Group_free(&whole));
+  PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether all ranks can do something; with -info the first one that cannot says why. Collective */
+PetscErrorCode BAIAllCan(const BAI *bai, BAIStatus status, const char what[], PetscBool *can)
+{
+  int failed = status.code ? 1 : 0;
+
+  PetscFunctionBegin;
+  if (status.what)
+    PetscCall(PetscInfo(bai->obj, "Exchange %s cannot be: %s %s\n", what, status.what, status.why ? status.why : ""));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
+  *can = (PetscBool)!failed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,174 @@
+/*
+   The transposed operator of a PC: another BAI has the transposed matrix, and does with it what the first one does with
+   the matrix. It is made when it is asked for the first time, follows new values, and is kept.
+
+   With S the damping of the rows, divided by the diagonal, the local sweeps in block J are
+   W_J = sum_k (I - S A_JJ)^k S. So those with A^T and the same S are the transpose. Global iterations from zero are a
+   polynomial of W A times W, whose transpose is that of W^T A^T times W^T, or, if blocks take turns, the same updates
+   in the reverse order. What there is to choose for A is not chosen anew for A^T: blocks, damping, turns and weights
+*/
+#include "../multigrid/hierarchy.h"
+#include <petsc/private/petscimpl.h>
+
+/* Work that makes the transposed matrix that of the matrix as it is now */
+enum {
+  WORK_NONE,
+  WORK_VALUES,
+  WORK_ALL
+};
+
+/* The values of At from A. MatTranspose() writes those of a rank's own columns on the host, and does not mark those on
+ * a GPU as outdated */
+static PetscErrorCode TransposeValues(Mat A, Mat At)
+{
+  PetscBool    mpi;
+  PetscScalar *values;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &At));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)At, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(At, &At, NULL, NULL));
+  PetscCall(MatSeqAIJGetArrayWrite(At, &values));
+  PetscCall(MatSeqAIJRestoreArrayWrite(At, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transposed matrix as A, of type aij, is now, on all ranks alike */
+static PetscErrorCode Transpose(BAI *t, Mat A)
+{
+  PetscObjectState state, nonzero;
+  PetscObjectId    id;
+  int              work = WORK_NONE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  PetscCall(MatGetNonzeroState(A, &nonzero));
+  if (!t->aij || id != t->aij_of || nonzero != t->aij_nonzero) work = WORK_ALL;
+  else if (state != t->aij_state) work = WORK_VALUES;
+  PetscCall(BAIAgree(t, PETSC_SUCCESS, &work));
+  if (work == WORK_ALL) {
+    PetscCall(MatDestroy(&t->aij));
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &t->aij));
+  } else if (work == WORK_VALUES) PetscCall(TransposeValues(A, t->aij));
+  t->aij_of      = id;
+  t->aij_state   = state;
+  t->aij_nonzero = nonzero;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The BAI for the transpose of A, of type aij, which is then its aij */
+static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
+{
+  PetscFunctionBegin;
+  if (!bai->transposed) {
+    PetscCall(PetscNew(&bai->transposed));
+    PetscCall(BAIInitialize(bai->obj, bai->face, bai->transposed));
+    bai->transposed->origin = bai;
+  }
+  PetscCall(Transpose(bai->transposed, A));
+  *transposed = bai->transposed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An engine for the transpose of the matrix that the engine holds, with the same blocks, damping and turns */
+PetscErrorCode BAISetUpTransposed(BAI *bai, BAI **transposed)
+{
+  const BAIParameters *p = &bai->use.p;
+  BAI                 *t = bai->transposed;
+
+  PetscFunctionBegin;
+  if (!t || !t->engine || t->origin_setups != bai->setups || t->origin_updates != bai->updates) {
+    PetscCall(GetTransposed(bai, bai->A, &t));
+    if (t->origin_setups != bai->setups) PetscCall(BAIDropEngine(t));
+    t->options             = bai->options;
+    t->options.backend     = bai->use.backend;
+    t->options.mode        = p->mode;
+    t->options.partition   = bai->use.partition;
+    t->options.block_size  = bai->use.block_size;
+    t->options.weight      = p->l1 ? BAI_WEIGHT_L1 : BAI_WEIGHT_NONE;
+    t->options.local_omega = p->local_omega;
+    PetscCall(BAISetUp(t, t->aij));
+    t->origin_setups  = bai->setups;
+    t->origin_updates = bai->updates;
+  }
+  *transposed = t;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The near null space of At, whose P is to be the conjugate of that of A */
+static PetscErrorCode SetNearNullSpace(Mat A, Mat At)
+{
+  MatNullSpace space, conjugates;
+  PetscBool    constant;
+  PetscInt     n;
+  const Vec   *vecs;
+  Vec         *copies;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNearNullSpace(A, &space));
+  if (!space || !PetscDefined(USE_COMPLEX)) {
+    PetscCall(MatSetNearNullSpace(At, space));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
+  PetscCall(PetscMalloc1(n, &copies));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(VecDuplicate(vecs[k], &copies[k]));
+    PetscCall(VecCopy(vecs[k], copies[k]));
+    PetscCall(VecConjugate(copies[k]));
+  }
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)At), constant, n, copies, &conjugates));
+  PetscCall(MatSetNearNullSpace(At, conjugates));
+  PetscCall(MatNullSpaceDestroy(&conjugates));
+  for (PetscInt k = 0; k < n; k++) PetscCall(VecDestroy(&copies[k]));
+  PetscCall(PetscFree(copies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Levels for the transpose of this matrix of users, for which levels are set up: with their aggregates and damping */
+static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transposed)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  BAI               *t = bai->transposed;
+
+  PetscFunctionBegin;
+  if (!t || !t->hierarchy || !t->hierarchy->ready || t->origin_setups != h->setups || t->origin_updates != h->updates) {
+    PetscCall(GetTransposed(bai, bai->aij && bai->aij_of == h->id ? bai->aij : given, &t));
+    if (!t->hierarchy) PetscCall(BAIHierarchyCreate(t));
+    if (t->origin_setups != h->setups) PetscCall(BAIHierarchyReset(t));
+    PetscCall(SetNearNullSpace(given, t->aij));
+    t->options.backend           = h->backend;
+    t->options.exchange          = bai->options.exchange;
+    t->hierarchy->options        = h->options;
+    t->hierarchy->options.single = h->info.single ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
+    PetscCall(BAIHierarchySetUp(t, t->aij));
+    t->origin_setups  = h->setups;
+    t->origin_updates = h->updates;
+  }
+  *transposed = t;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z is the transposed cycle for r. If the matrix is Hermitian, a cycle is as well, so its transpose is its conjugate.
+ * given: the matrix of users */
+PetscErrorCode BAIHierarchyApplyTranspose(BAI *bai, Mat given, Vec r, Vec z)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  BAI               *t = bai;
+
+  PetscFunctionBegin;
+  if (h->finite && !h->hermitian && !h->jacobi) PetscCall(SetUpTransposedLevels(bai, given, &t));
+  PetscCall(BAIHierarchyApply(t, r, z, (PetscBool)(h->hermitian && PetscDefined(USE_COMPLEX))));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIDestroyTransposed(BAI *bai)
+{
+  PetscFunctionBegin;
+  if (!bai->transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHierarchyDestroy(bai->transposed));
+  PetscCall(BAIReset(bai->transposed));
+  PetscCall(PetscFree(bai->transposed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,461 @@
+/*
+   Puts the entries of a CSR matrix where its slices have places for them
+*/
+#include "../theta.h"
+#include "sliced.h"
+#include "../../common/cuda/warp.h"
+#include <algorithm>
+#include <limits.h>
+#include <string.h>
+#include <vector>
+
+enum {
+  LOADS_IN_FLIGHT = 4 /* of a lane that goes along its row: it reads memory in pieces of no less, 32 bytes */
+};
+
+/* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits
+ * of the least share, rows for whose a_ii 1 stands, and a hash of the pattern */
+typedef struct {
+  int                bad, different, least_share, units;
+  unsigned long long pattern;
+} Findings;
+
+/* Of a set of entries the sum of these depends on every one of them: SplitMix64 (Steele, Lea and Flood, 2014) */
+static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt k)
+{
+  unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) +
+    (unsigned long long)k * 0x9e3779b97f4a7c15ull;
+
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+/* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it
+ * has places in its slice */
+template <typename V, bool RAGGED>
+struct RowPut {
+  const BAISliced &A;
+  const BAISlice   s;
+  const BAIOutside outside;
+  const int        lane;
+  const bool       same_pattern; /* columns are there */
+  bool             different;    /* there was no place for an entry */
+
+  __device__ RowPut(const BAISliced &A, int slice, int lane, bool same_pattern)
+      : A(A), s(A.slice[slice]), outside(RAGGED ? BAIOutsideOf(A, s, slice, lane) : BAIOutsideByColumns(s, lane)),
+        lane(lane), same_pattern(same_pattern), different(false)
+  {
+  }
+
+  /* at: of the tile */
+  __device__ void Inside(int w, int at, BAIScalar value)
+  {
+    const long long to = s.loc + (long long)w * BAI_LANES + lane;
+
+    if (w >= s.loc_width) {
+      different = true;
+      return;
+    }
+    if (!same_pattern && BAIWide(&A)) static_cast<int *>(A.loc_j)[to] = at;
+    else if (!same_pattern) static_cast<uint16_t *>(A.loc_j)[to] = (uint16_t)at;
+    static_cast<V *>(A.loc_a)[to] = V(value);
+  }
+
+  __device__ void Outside(int w, int col, V value)
+  {
+    if (w >= outside.width) {
+      different = true;
+      return;
+    }
+    if (!outside.by_delta && !same_pattern) A.off_j[outside.j + (long long)w * outside.step_j] = col;
+    static_cast<V *>(A.off_a)[outside.a + (long long)w * outside.step] = value;
+  }
+
+  /* What fills a row up; in the old pattern it is there */
+  __device__ void NoneInside(int w, int at)
+  {
+    if (!same_pattern) Inside(w, at, 0);
+  }
+
+  __device__ void NoneOutside(int w, int own)
+  {
+    if (!same_pattern) Outside(w, own, BAINoEntry<V>());
+  }
+};
+
+/* What a lane finds in a row, or how far all of them are */
+typedef struct {
+  BAIScalar          d;
+  BAIReal            sum, sum_outside;
+  int                inside, outside; /* entries */
+  unsigned long long pattern;
+} RowSums;
+
+/* Each lane a row */
+template <typename V, bool RAGGED>
+static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first,
+                                      RowPut<V, RAGGED> &put, RowSums &r)
+{
+  for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
+    const BAICSR C   = part ? M.B : M.A;
+    const BAIInt end = C.i[row + 1];
+
+    for (BAIInt left = end - C.i[row]; left > 0; left -= LOADS_IN_FLIGHT) {
+      BAIInt    cols[LOADS_IN_FLIGHT];
+      BAIScalar values[LOADS_IN_FLIGHT];
+
+#pragma unroll
+      for (int k = 0; k < LOADS_IN_FLIGHT; k++) {
+        cols[k]   = k < left ? C.j[end - left + k] : 0;
+        values[k] = k < left ? C.a[end - left + k] : BAIScalar(0);
+      }
+#pragma unroll
+      for (int k = 0; k < LOADS_IN_FLIGHT; k++) {
+        if (k >= left) break;
+        const int col = (int)cols[k] + (part ? A.n : 0), at = part ? -1 : PlaceInBlock(A, block, col);
+
+        r.pattern += HashOfEntry(row, col, end - left + k);
+        if (col == row) r.d = values[k];
+        else if (at >= 0) {
+          r.sum += BAIAbs(values[k]);
+          put.Inside(r.inside++, at - tile_first, values[k]);
+        } else {
+          r.sum_outside += BAIAbs(values[k]);
+          for (;
+               put.outside.by_delta && r.outside < put.outside.width && row + A.off_j[put.outside.j + r.outside] < col;
+               r.outside++)
+            put.NoneOutside(r.outside, row);
+          put.Outside(r.outside++, col, V(values[k]) + V(0)); /* never a negative zero */
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+static __device__ inline T SumOfLanes(T value)
+{
+  return BAIOfLane(BAISumOfWarp(value), 0);
+}
+
+/* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
+ * place that is kept for it has 0 */
+template <typename V, bool RAGGED>
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, RAGGED> &put,
+                                      RowSums &r, Findings *findings)
+{
+  const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
+
+  put.Inside(r.inside, place - tile_first, stands ? -1 : 0);
+  r.pattern += HashOfEntry(row, row, -1);
+  if (stands && (!A.row || A.row[place] >= 0)) atomicAdd(&findings->units, 1);
+  r.d = stands ? 1 : 0;
+}
+
+/* With what a row is kept, once its entries are */
+static __device__ inline void FinishRow(const BAISliced &A, const BAIReal *given, int place, int row, const RowSums &r,
+                                        int l1, int dominance, BAIReal *sums, Findings *findings)
+{
+  const BAIReal share = given ? given[row] : dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
+
+  if (isinf(A.sweep_single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d)))
+    atomicMin(&findings->bad, row); /* zero, or as good as that */
+  if (share < 1)
+    atomicMin(&findings->least_share,
+              __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
+  A.d[place] = r.d;
+  if (A.sweep_single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
+  else static_cast<BAIScalar *>(A.dinv)[place] = BAIScalar(1) / r.d;
+  if (A.share) A.share[place] = share * (l1 && !given ? BAIShareOfL1(BAIAbs(r.d), r.sum_outside) : 1);
+  if (sums) {
+    sums[place]                                 = r.sum;
+    sums[(size_t)A.tiles * A.tile_rows + place] = r.sum_outside;
+  }
+}
+
+/* All threads of a block */
+static __device__ inline void AddPattern(unsigned long long pattern, Findings *findings)
+{
+  pattern = BAISumOfBlock<THREADS>(pattern);
+  if (!threadIdx.x) atomicAdd(&findings->pattern, pattern);
+}
+
+static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
+{
+  for (int k = A.long_first ? A.long_first[slice] : 0; A.long_first && k < A.long_first[slice + 1]; k++) {
+    if (A.long_row[k].place == slice * BAI_LANES + lane) return true;
+  }
+  return false;
+}
+
+/* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none
+ * are as they should be */
+template <typename V, bool RAGGED>
+static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
+                            Findings *findings)
+{
+  const int lane  = threadIdx.x % BAI_LANES,
+            slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices,
+            tile_first = tile * A.tile_rows;
+  RowSums r            = {};
+
+  if (slice < A.tiles * A.tile_slices) {
+    const int row   = RowOfLane(A, slice, lane),
+              place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
+              own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
+    RowPut<V, RAGGED> put(A, slice, lane, same_pattern);
+
+    if (!RAGGED || !IsLong(A, slice, lane)) {
+      if (row >= 0) {
+        FillRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
+        if (A.unit && r.d == BAIScalar(0)) {
+          PutUnit(A, place, row, tile_first, put, r, findings);
+          r.inside++;
+        }
+        FinishRow(A, M.share, place, row, r, l1, dominance, sums, findings);
+      }
+      for (int w = r.inside; w < put.s.loc_width; w++) put.NoneInside(w, place - tile_first);
+      for (int w = r.outside; w < put.outside.width; w++) put.NoneOutside(w, own);
+      if (put.different) findings->different = 1;
+    }
+    if (RAGGED && !same_pattern) { /* what rounds a packed slice up */
+      const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
+
+      for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES)
+        static_cast<V *>(A.off_a)[at] = 0;
+    }
+  }
+  AddPattern(r.pattern, findings);
+}
+
+/* What a piece adds to the sums of its row */
+typedef struct {
+  BAIScalar d;
+  BAIReal   sum, sum_outside;
+  int       inside;
+} PieceSums;
+
+/* Where a piece is in the matrix, which need not have the pattern that the piece is from: entries that are there, and
+ * the number of the first one */
+static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int row, BAIInt *first)
+{
+  *first = C.i[row] + piece.at;
+  return (int)max((BAIInt)0, min((BAIInt)piece.size, C.i[row + 1] - *first));
+}
+
+/* A warp a piece; what lies inside the block is counted only */
+template <typename V>
+static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, PieceSums *sums, Findings *findings)
+{
+  enum {
+    EACH = BAI_PIECE / BAI_LANES /* entries of a lane, all on their way at once */
+  };
+  const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  unsigned long long pattern = 0;
+
+  if (k < A.pieces) {
+    const BAIPiece piece = A.piece[k];
+    const int      place = A.long_row[piece.row].place, slice = place / BAI_LANES,
+              row = RowOfLane(A, slice, place % BAI_LANES), block = BlockOfLane(A, slice, place % BAI_LANES, row);
+    const BAICSR C = piece.part ? M.B : M.A;
+    BAIInt       first;
+    const int    size = PieceOf(C, piece, row, &first);
+    int          cols[EACH], inside = 0;
+    BAIScalar    values[EACH], d    = 0;
+    BAIReal      sum = 0, sum_outside = 0;
+
+#pragma unroll
+    for (int w = 0; w < EACH; w++) {
+      const int at = w * BAI_LANES + lane;
+
+      cols[w]   = at < size ? (int)C.j[first + at] + (piece.part ? A.n : 0) : row;
+      values[w] = at < size ? C.a[first + at] : BAIScalar(0);
+    }
+#pragma unroll
+    for (int w = 0; w < EACH; w++) {
+      const int  at      = w * BAI_LANES + lane;
+      const bool is_in   = at < size && !piece.part && cols[w] != row && PlaceInBlock(A, block, cols[w]) >= 0;
+      const bool outside = at < size && cols[w] != row && !is_in;
+
+      if (at >= size) continue;
+      pattern += HashOfEntry(row, cols[w], first + at);
+      if (cols[w] == row) d += values[w];
+      if (is_in) sum += BAIAbs(values[w]);
+      if (outside) sum_outside += BAIAbs(values[w]);
+      inside += is_in;
+      if (!same_pattern) A.rest_j[piece.first + at] = outside ? cols[w] : row;
+      static_cast<V *>(A.rest_a)[piece.first + at] = outside ? V(values[w]) + V(0) : BAINoEntry<V>();
+    }
+    d           = SumOfLanes(d);
+    sum         = SumOfLanes(sum);
+    sum_outside = SumOfLanes(sum_outside);
+    inside      = __reduce_add_sync(~0u, inside);
+    if (!lane) sums[k] = {d, sum, sum_outside, inside};
+    if (!lane && size < piece.size) findings->different = 1;
+  }
+  AddPattern(pattern, findings);
+}
+
+/* A warp a long row: what its pieces add up to, and its entries inside the block, in their order */
+template <typename V>
+static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const PieceSums *pieces,
+                                  BAIReal *sums, Findings *findings)
+{
+  const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const unsigned     before  = (1u << lane) - 1;
+  unsigned long long pattern = 0;
+
+  if (k < A.long_rows) {
+    const BAILongRow L     = A.long_row[k];
+    const int        slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane),
+              tile_first = slice / A.tile_slices * A.tile_rows,
+              place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
+    RowPut<V, true> put(A, slice, row_lane, false);
+    RowSums         r      = {};
+    int             length = 0;
+
+    for (int first = L.first; first < L.last; first += BAI_LANES) {
+      const bool there = first + lane < L.last;
+
+      if (there) {
+        const PieceSums p = pieces[first + lane];
+
+        r.d += p.d;
+        r.sum += p.sum;
+        r.sum_outside += p.sum_outside;
+        length += A.piece[first + lane].size;
+      }
+      for (unsigned left = __ballot_sync(~0u, there && pieces[there ? first + lane : first].inside > 0); left;
+           left &= left - 1) {
+        const BAIPiece piece = A.piece[first + __ffs(left) - 1];
+        BAIInt         from;
+        const int      size = PieceOf(M.A, piece, row, &from);
+
+        for (int at = lane; at - lane < size; at += BAI_LANES) {
+          const int col = at < size ? (int)M.A.j[from + at] : row, to = col == row ? -1 : PlaceInBlock(A, block, col);
+          const unsigned in = __ballot_sync(~0u, to >= 0);
+
+          if (to >= 0) put.Inside(r.inside + __popc(in & before), to - tile_first, M.A.a[from + at]);
+          r.inside += __popc(in);
+        }
+      }
+    }
+    r.d           = SumOfLanes(r.d);
+    r.sum         = SumOfLanes(r.sum);
+    r.sum_outside = SumOfLanes(r.sum_outside);
+    length        = __reduce_add_sync(~0u, length);
+    if (A.unit && r.d == BAIScalar(0)) {
+      if (!lane) PutUnit(A, place, row, tile_first, put, r, findings);
+      r.inside++;
+    }
+    for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
+    for (int w = lane; w < put.outside.width; w += BAI_LANES) put.NoneOutside(w, row);
+    if (!lane) FinishRow(A, M.share, place, row, r, l1, dominance, sums, findings);
+    if (put.different || length != M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0))
+      findings->different = 1;
+    pattern = r.pattern;
+  }
+  AddPattern(pattern, findings);
+}
+
+/* Local sweeps of each place, if they depend on the block; found on the host, whose sums do not differ from time to
+ * time */
+static BAIStatus CountLocalSweeps(BAIState state)
+{
+  state->local_sweeps = (long long)state->blocks * state->p.local_iters;
+  if (!state->sums) return BAIStatusOf(BAI_OK);
+
+  const BAISliced      A      = state->A;
+  const size_t         places = BAIPlaces(&A), blocks = (size_t)state->blocks;
+  std::vector<BAIReal> sums(2 * places), inside(blocks, 0), outside(blocks, 0);
+  std::vector<BAIInt>  iters(blocks);
+  std::vector<int> of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0),
+    home(A.home ? places : 0);
+  const auto block_of = [&](size_t p) {
+    return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1;
+  };
+
+  CUDATry(
+    cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
+  if (A.row)
+    CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.home)
+    CUDATry(cudaMemcpyAsync(home.data(), A.home, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  for (size_t p = 0; p < places; p++) {
+    if (block_of(p) < 0) continue;
+    inside[block_of(p)] += sums[p];
+    outside[block_of(p)] += sums[places + p];
+  }
+  state->local_sweeps = BAITheta(state->blocks, inside.data(), outside.data(), state->p.local_iters, iters.data());
+  for (size_t p = 0; p < places; p++) {
+    if (block_of(p) < 0) continue;
+    of_place[p]              = (int)iters[block_of(p)];
+    of_tile[p / A.tile_rows] = std::max(of_place[p], of_tile[p / A.tile_rows]);
+  }
+  CUDATry(cudaMemcpyAsync(A.iters, of_place.data(), places * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(
+    cudaMemcpyAsync(A.tile_iters, of_tile.data(), of_tile.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+static unsigned WarpGrid(int warps)
+{
+  return (unsigned)(((long long)warps * BAI_LANES + THREADS - 1) / THREADS);
+}
+
+template <typename V>
+static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, PieceSums *pieces, Findings *findings)
+{
+  const BAISliced A  = state->A;
+  const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
+
+  if (A.off_first)
+    Fill<V, true>
+      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
+  else
+    Fill<V, false>
+      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
+  CUDATry(cudaGetLastError());
+  if (!A.pieces) return BAIStatusOf(BAI_OK);
+  FillPieces<V><<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);
+  CUDATry(cudaGetLastError());
+  FinishLong<V>
+    <<<WarpGrid(A.long_rows), THREADS, 0, state->stream>>>(A, *M, l1, dominance, pieces, state->sums, findings);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
+{
+  const BAISliced A = state->A;
+  BAITemporary    t, pieces;
+  Findings        findings = {INT_MAX, 0, 0, 0, 0};
+  BAIStatus       status   = BAIStatusOf(BAI_OK);
+  float           least    = 1;
+  if (!A.tiles) return status;
+  memcpy(&findings.least_share, &least, sizeof(least));
+  BAITry(t.Allocate(state, sizeof(findings)));
+  CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
+  if (A.pieces) BAITry(pieces.Allocate(state, A.pieces * sizeof(PieceSums)));
+  BAITry((A.single ? Run<BAISingle> : Run<BAIScalar>)(state, M, same_pattern, (PieceSums *)pieces.p, (Findings *)t.p));
+  CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  memcpy(&least, &findings.least_share, sizeof(least));
+  state->local_omega = BAILocalOmega(&state->p);
+  state->least_share = (BAIReal)least;
+  state->units       = findings.units;
+  if (!same_pattern) state->pattern = findings.pattern;
+  if (findings.different || findings.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (findings.bad < A.n) {
+    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
+    status.row = findings.bad;
+  }
+  if (!status.code && !A.share && least < 1)
+    status = BAIStatusOf(same_pattern ? BAI_ERR_PATTERN
+                                      : BAI_OK); /* the kernel in use knows of no shares: to be created anew */
+  return status.code ? status : CountLocalSweeps(state);
+}

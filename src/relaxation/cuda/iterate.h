@@ -1,0 +1,222 @@
+/*
+   The iterate that thread blocks share: relaxed loads and stores at the scope of the device, which meet in its L2
+   cache. A complex entry is two reals, and may be seen half new.
+*/
+#pragma once
+
+#include "../../common/cuda/atomic.h"
+#include "state.h"
+
+/* The row at place i of a tile if it is a block's own, -1 if there is none, or, if it belongs to an overlap, -2 minus
+ * the row */
+static __device__ inline int BAIOwnRowAt(const BAISliced &A, int tile, int i)
+{
+  const int place = tile * A.tile_rows + i;
+
+  return i >= A.tile_rows ? -1 : A.row ? A.row[place] : place < A.n ? place : -1;
+}
+
+static __device__ inline int BAIRowOf(int own)
+{
+  return own < -1 ? -2 - own : own;
+}
+
+/* The row at place i of a tile, or -1 */
+static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
+{
+  return BAIRowOf(BAIOwnRowAt(A, tile, i));
+}
+
+/* The real type of V, which is BAIScalar or BAISingle */
+template <typename V>
+struct BAIPartOf {
+  typedef V Real;
+};
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+struct BAIPartOf<cuda::std::complex<R>> {
+  typedef R Real;
+};
+#endif
+
+template <typename V>
+using BAIRealOf = typename BAIPartOf<V>::Real;
+
+/* Read once and not soon again */
+template <typename V>
+static __device__ inline V BAIStreamed(const V *a)
+{
+  return __ldcs(a);
+}
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAIStreamed(const cuda::std::complex<R> *a)
+{
+  const R *part = reinterpret_cast<const R *>(a);
+
+  return cuda::std::complex<R>(__ldcs(part), __ldcs(part + 1));
+}
+
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoad(const cuda::std::complex<R> *x)
+{
+  const R *part = reinterpret_cast<const R *>(x);
+
+  return cuda::std::complex<R>(BAILoad(part), BAILoad(part + 1));
+}
+
+template <typename R>
+static __device__ inline void BAIStore(cuda::std::complex<R> *x, cuda::std::complex<R> value)
+{
+  R *part = reinterpret_cast<R *>(x);
+
+  BAIStore(part, value.real());
+  BAIStore(part + 1, value.imag());
+}
+
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoadFar(const cuda::std::complex<R> *x)
+{
+  const R *part = reinterpret_cast<const R *>(x);
+
+  return cuda::std::complex<R>(BAILoadFar(part), BAILoadFar(part + 1));
+}
+
+template <typename R>
+static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::complex<R> value)
+{
+  R *part = reinterpret_cast<R *>(x);
+
+  BAIStoreFar(part, value.real());
+  BAIStoreFar(part + 1, value.imag());
+}
+
+static __device__ inline BAIReal BAIAbs(BAIScalar value)
+{
+  return cuda::std::abs(value);
+}
+
+static __device__ inline BAIReal BAIAbs2(BAIScalar value)
+{
+  return value.real() * value.real() + value.imag() * value.imag();
+}
+#else
+static __device__ inline BAIReal BAIAbs(BAIReal value)
+{
+  return fabs(value);
+}
+
+static __device__ inline BAIReal BAIAbs2(BAIReal value)
+{
+  return value * value;
+}
+#endif
+
+/*
+   x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load:
+   to see the flags of those that wrote it has rid that of what is older
+*/
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadOther(const V *x)
+{
+  if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
+  else return BAILoad(x);
+}
+
+/* x of other ranks, which they may write while mode async iterates */
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadGhost(const V *x)
+{
+  if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
+  else return BAILoadFar(x);
+}
+
+/* x of a column outside the blocks */
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadColumn(const BAISliced &A, const V *x, const V *ghost, int col)
+{
+  return col < A.n ? BAILoadOther<order>(x + col) : BAILoadGhost<order>(ghost + (col - A.n));
+}
+
+/* What fills a row where it has no entry: a zero, told by its sign from those that are entries */
+template <typename V>
+static __device__ inline V BAINoEntry()
+{
+  return V(-0.f);
+}
+
+template <typename R>
+static __device__ inline bool BAIIsNoEntry(R a)
+{
+  return a == 0 && signbit(a);
+}
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+static __device__ inline bool BAIIsNoEntry(const cuda::std::complex<R> &a)
+{
+  return a.imag() == 0 && BAIIsNoEntry(a.real());
+}
+#endif
+
+/* Where off_j has the column of a row's entry w in a slice, and the column */
+static __device__ inline const int *BAIColumnAt(const BAISliced &A, const BAISlice &slice, int w, int lane)
+{
+  return A.off_j + slice.off_j + (slice.by_delta ? w : (long long)w * BAI_LANES + lane);
+}
+
+static __device__ inline int BAIColumn(const BAISliced &A, bool by_delta, int row, int j)
+{
+  return by_delta ? min(max(row + j, 0), A.cols - 1) : j; /* a row without an entry there has a zero */
+}
+
+/* Where the entries of a lane's row outside its block are: number w at a + w*step in off_a and at j + w*step_j in
+ * off_j. Where they lie by columns some of them may be none */
+typedef struct {
+  long long a, j;
+  int       step, step_j, width;
+  bool      by_delta;
+} BAIOutside;
+
+static __device__ inline BAIOutside BAIOutsideByColumns(const BAISlice &S, int lane)
+{
+  return {S.off + lane,     S.by_delta ? S.off_j : S.off_j + lane,
+          BAI_LANES,        S.by_delta ? 1 : BAI_LANES,
+          (int)S.off_width, S.by_delta != 0};
+}
+
+static __device__ inline BAIOutside BAIOutsideOf(const BAISliced &A, const BAISlice &S, int slice, int lane)
+{
+  const int *first = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;
+
+  if (!A.off_first || first[0] < 0) return BAIOutsideByColumns(S, lane);
+
+  return {S.off + first[0], S.off_j + first[0], 1, 1, first[1] - first[0], false};
+}
+
+static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, long long at)
+{
+  return A.single ? BAIScalar(static_cast<const BAISingle *>(a)[at]) : static_cast<const BAIScalar *>(a)[at];
+}
+
+/* Columns inside a tile: of 16 bits, */
+struct BAINarrow {
+  const uint16_t *j;
+
+  __device__     BAINarrow(const BAISliced &A) : j(static_cast<const uint16_t *>(A.loc_j)) {}
+  __device__ int operator[](long long k) const { return j[k]; }
+};
+
+/* or of as many as it takes */
+struct BAINarrowOrWide {
+  const void *j;
+  bool        wide;
+
+  __device__     BAINarrowOrWide(const BAISliced &A) : j(A.loc_j), wide(BAIWide(&A)) {}
+  __device__ int operator[](long long k) const
+  {
+    return wide ? static_cast<const int *>(j)[k] : static_cast<const uint16_t *>(j)[k];
+  }
+};

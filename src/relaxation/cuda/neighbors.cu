@@ -1,0 +1,288 @@
+/*
+   Which tiles each tile has to wait for in modes sync and color: those it reads from, before it may read, and those
+   that read from it, before it may overwrite what they read. And the order in which tiles take turns or queue: colour
+   by colour, so that those at work at the same time have no business with each other
+*/
+#include "../coloring.h"
+#include "iterate.h"
+#include "../../common/cuda/scan_sort.h"
+#include <algorithm>
+#include <limits.h>
+#include <memory>
+#include <new>
+
+enum {
+  THREADS            = 256,
+  NEIGHBORS_PER_TILE = 64, /* on average, with more of which a queue gains nothing from an order */
+  WORDS = 8192,            /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  GRID  = 4096
+};
+
+typedef BAIKey Pair; /* tile, tile to wait for: the latter in the lower bits */
+
+/* Calls mark for each column outside its block of a tile's rows but the long ones */
+template <typename Mark>
+static __device__ __forceinline__ void MarkSlices(const BAISliced &A, int tile, const Mark &mark)
+{
+  enum {
+    AHEAD = 8 /* entries of a row on their way */
+  };
+
+  for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
+    const int        slice = tile * A.tile_slices + at / BAI_LANES, row = BAIRowAt(A, tile, at);
+    const BAIOutside o     = BAIOutsideOf(A, A.slice[slice], slice, at % BAI_LANES);
+    const int        width = row < 0 ? 0 : o.width;
+
+    for (int k = 0; k < width; k += AHEAD) {
+      int col[AHEAD];
+
+#pragma unroll
+      for (int w = 0; w < AHEAD; w++)
+        col[w] = k + w < width && !BAIIsNoEntry(BAIValue(A, A.off_a, o.a + (long long)(k + w) * o.step))
+          ? BAIColumn(A, o.by_delta, row, A.off_j[o.j + (long long)(k + w) * o.step_j])
+          : -1;
+#pragma unroll
+      for (int w = 0; w < AHEAD; w++) mark(col[w]);
+    }
+  }
+}
+
+/* The same for the long rows, whose entries lie one behind the other */
+template <typename Mark>
+static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile, const Mark &mark)
+{
+  const int slice0 = tile * A.tile_slices, first = A.long_first ? A.long_first[slice0] : 0,
+            last = A.long_first ? A.long_first[slice0 + A.tile_slices] : 0;
+
+  if (first >= last) return;
+  const BAIPiece end =
+    A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows between lie one behind the other */
+  const long long behind = end.first + end.size;
+
+#pragma unroll 4
+  for (long long at = A.piece[A.long_row[first].first].first + threadIdx.x; at < behind; at += blockDim.x)
+    mark(A.rest_j[at]);
+}
+
+/* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them,
+ * of which those that there is room for are written. With more than the limit it is given up */
+static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit,
+                               unsigned long long *pairs_found, Pair *pairs)
+{
+  extern __shared__ unsigned    map[];
+  __shared__ unsigned           found;
+  __shared__ unsigned long long begin;
+  __shared__ bool               too_many;
+  const int                     words = min(WORDS, (A.tiles + 31) / 32);
+
+  for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
+  for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
+    if (limit < ULLONG_MAX) {
+      __syncthreads();
+      if (!threadIdx.x) too_many = *(volatile unsigned long long *)pairs_found > limit;
+      __syncthreads();
+      if (too_many) return;
+    }
+    for (int window = 0; window < A.tiles; window += words * 32) {
+      const auto mark = [&](int row) { /* or a column */
+                                       const int other = (unsigned)row < (unsigned)A.n
+                                         ? (A.row ? A.place[row] : row) / A.tile_rows - window
+                                         : -1;
+
+                                       if (0 <= other && other < words * 32 && other + window != tile &&
+                                           !(map[other / 32] >> other % 32 & 1))
+                                         atomicOr(map + other / 32, 1u << other % 32);
+      };
+
+      if (!threadIdx.x) found = 0;
+      __syncthreads();
+      MarkSlices(A, tile, mark);
+      MarkLongRows(A, tile, mark);
+      for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
+        const int own = BAIOwnRowAt(A, tile, i);
+
+        if (own < -1) mark(BAIRowOf(own));
+      }
+      __syncthreads();
+      int mine = 0;
+
+      for (int w = threadIdx.x; w < words; w += blockDim.x) mine += __popc(map[w]);
+      unsigned at = mine ? atomicAdd(&found, (unsigned)mine) : 0;
+
+      __syncthreads();
+      if (!threadIdx.x && found) begin = atomicAdd(pairs_found, 2ull * found);
+      __syncthreads();
+      for (int w = threadIdx.x; mine && w < words; w += blockDim.x) {
+        for (unsigned bits_left = map[w]; bits_left; bits_left &= bits_left - 1, at++) {
+          const Pair               other = (Pair)(window + w * 32 + __ffs(bits_left) - 1);
+          const unsigned long long k     = begin + 2 * at;
+
+          if (k + 2 > room) continue;
+          pairs[k]     = (Pair)tile << bits | other;
+          pairs[k + 1] = other << bits | (Pair)tile;
+        }
+        map[w] = 0;
+      }
+    }
+  }
+}
+
+/* Sorted pairs as lists, each pair once */
+static __global__ void Split(int tiles, int bits, int n, const Pair *pairs, const int *distinct, BAINeighbors neighbors)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k > n) return;
+  const int tile = k < n ? (int)(pairs[k] >> bits) : tiles, before = k ? (int)(pairs[k - 1] >> bits) : -1;
+
+  for (int t = before + 1; t <= tile; t++) neighbors.first[t] = distinct[k];
+  if (k < n && distinct[k] < distinct[k + 1])
+    neighbors.tile[distinct[k]] = (int)(pairs[k] & (((Pair)1 << bits) - 1)) << 1;
+}
+
+/* A warp a tile: sets the lowest bit of the neighbours whose turn is before the tile's */
+static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *rank)
+{
+  const int tile = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+
+  if (tile >= tiles) return;
+  for (int k = neighbors.first[tile] + threadIdx.x % BAI_LANES; k < neighbors.first[tile + 1]; k += BAI_LANES) {
+    const int neighbor = neighbors.tile[k] >> 1;
+
+    neighbors.tile[k] = neighbor << 1 | (rank[neighbor] < rank[tile]);
+  }
+}
+
+/* A thread a tile: how many of its neighbours have a lower number; or, if they are given, writes these from first[tile]
+ * on */
+static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int *lower)
+{
+  const int tile = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (tile >= tiles) return;
+  int k = neighbors.first[tile], n = 0;
+
+  for (; k < neighbors.first[tile + 1] && neighbors.tile[k] >> 1 < tile; k++, n++) {
+    if (lower) lower[first[tile] + n] = neighbors.tile[k] >> 1;
+  }
+  if (!lower) first[tile] = n;
+}
+
+/* The graph of tiles is a hundredth of the matrix, and is coloured on the host */
+static BAIStatus Color(BAIState state, bool needed)
+{
+  const int                    tiles = state->A.tiles;
+  const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
+  const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]),
+    rank(new (std::nothrow) int[tiles]);
+  BAITemporary first_device, lower_device, rank_device;
+  int         *order_device;
+
+  if (!state->turn_first) state->turn_first = (int *)malloc((tiles + 1) * sizeof(int));
+  if (!first || !order || !rank || !state->turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
+  BAITry(first_device.Allocate(state, (tiles + 1) * sizeof(int)));
+  int *at = (int *)first_device.p;
+
+  CUDATry(cudaMemsetAsync(at + tiles, 0, sizeof(int), state->stream));
+  Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, nullptr);
+  CUDATry(cudaGetLastError());
+  BAITry(BAIScan(state, tiles + 1, at, at));
+  CUDATry(cudaMemcpyAsync(first.get(), at, (tiles + 1) * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  if (!needed && first[tiles] / tiles > NEIGHBORS_PER_TILE / 2) return BAIStatusOf(BAI_OK);
+
+  const size_t                 lower_bytes = (size_t)first[tiles] * sizeof(int);
+  const std::unique_ptr<int[]> lower(new (std::nothrow) int[first[tiles] + 1]);
+  const BAIGraph               graph = {tiles, first.get(), lower.get()};
+
+  if (!lower) return BAIStatusOf(BAI_ERR_MEMORY);
+  BAITry(lower_device.Allocate(state, lower_bytes));
+  Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, (int *)lower_device.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(lower.get(), lower_device.p, lower_bytes, cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIColor(&graph, order.get(), rank.get(), state->turn_first, &state->turns, &state->colors));
+  BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &order_device));
+  BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
+  CUDATry(cudaMemcpyAsync(order_device, order.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(
+    tiles, state->neighbors, (const int *)rank_device.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaStreamSynchronize(state->stream));
+  state->order = order_device;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The pairs of Readers(), *n of them; a tile's number has so many bits. With more than the limit there are none */
+static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *pairs, unsigned long long *n)
+{
+  const BAISliced    A       = state->A;
+  const int          threads = std::min(A.tile_slices * BAI_LANES, (int)THREADS), grid = std::min(A.tiles, (int)GRID);
+  const size_t       shared = std::min((A.tiles + 31) / 32, (int)WORDS) * sizeof(unsigned);
+  BAITemporary       counter;
+  unsigned long long room = 0;
+
+  BAITry(counter.Allocate(state, sizeof(*n)));
+  unsigned long long *found = (unsigned long long *)counter.p;
+
+  for (*n = 32 * (unsigned long long)A.tiles;
+       *n > room;) { /* more than most matrices need, else as many as were found */
+    room = *n;
+    BAITry(pairs->Allocate(state, room * sizeof(Pair)));
+    CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
+    Readers<<<grid, threads, shared, state->stream>>>(A, bits, room, limit, found, (Pair *)pairs->p);
+    CUDATry(cudaGetLastError());
+    CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
+    CUDATry(cudaStreamSynchronize(state->stream));
+    if (*n > limit) break;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* If they are not needed, a graph of rows that differ much in length is given up as soon as it shows to have too many
+ * neighbours for an order */
+static BAIStatus FindNeighbors(BAIState state, bool needed)
+{
+  const auto         limit = needed || !state->A.off_first
+            ? ULLONG_MAX
+            : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
+  const int          tiles = state->A.tiles;
+  int                bits  = 1, all;
+  BAITemporary       pairs, other, values, distinct;
+  unsigned long long found;
+  Pair              *sorted;
+
+  if (!tiles || state->neighbors.first) return BAIStatusOf(BAI_OK);
+  while (tiles >> bits) bits++;
+  BAITry(Pairs(state, bits, limit, &pairs, &found));
+  if (found > limit) return BAIStatusOf(BAI_OK);
+  if (found >= INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  const int n = (int)found;
+
+  BAITry(other.Allocate(state, (size_t)n * sizeof(Pair)));
+  BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
+  BAITry(values.Allocate(state, 2 * (size_t)n * sizeof(unsigned)));
+  CUDATry(cudaMemsetAsync(values.p, 0, (size_t)n * sizeof(unsigned), state->stream)); /* nothing belongs to a pair */
+  sorted = (Pair *)other.p;
+  BAITry(BAISortPairs(state, n, 2 * bits, (Pair *)pairs.p, sorted, (unsigned *)values.p, (unsigned *)values.p + n));
+  BAITry(BAICountDistinct(state, n, sorted, (int *)distinct.p, &all));
+  BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &state->neighbors.tile));
+  BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
+  Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, n, sorted, (const int *)distinct.p,
+                                                                    state->neighbors);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAINeighborsCreate(BAIState state)
+{
+  return FindNeighbors(state, true);
+}
+
+BAIStatus BAITurnsCreate(BAIState state, bool needed)
+{
+  if (!state->A.tiles || state->order) return BAIStatusOf(BAI_OK);
+  BAITry(FindNeighbors(state, needed));
+  return state->neighbors.first ? Color(state, needed) : BAIStatusOf(BAI_OK);
+}

@@ -1,0 +1,362 @@
+/*
+   How many entries the slices of a matrix have, and where they are to be
+*/
+#include "../../common/cuda/scan_sort.h"
+#include "sliced.h"
+#include "../../common/cuda/warp.h"
+#include <algorithm>
+#include <limits.h>
+
+enum {
+  RAGGED = 32,  /* entries outside the blocks, or four times the mean of all rows: with more in some row, slices may be
+                  packed */
+  LONG   = 128, /* of a row in its slice, at most, or four times the mean */
+  MAX_DIAGONALS = 48 /* of a slice */
+};
+
+/* Goes through the columns of a row outside its block, in the order of the matrix, at most so many, and counts those
+ * inside meanwhile */
+struct Outside {
+  const BAISliced *A;
+  const BAIMatrix *M;
+  int              row, block, part, left, inside;
+  bool             has; /* a diagonal entry, or needs none */
+  BAIInt           k;
+
+  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most)
+      : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), has(row < 0 || !A.unit),
+        k(row < 0 ? 0 : M.A.i[row])
+  {
+  }
+
+  /* INT_MAX: no more */
+  __device__ int Next()
+  {
+    for (; part < (M->nghost ? 2 : 1) && left; part++, k = part == 1 && M->nghost ? M->B.i[row] : 0) {
+      const BAICSR &C = part ? M->B : M->A;
+
+      while (k < C.i[row + 1]) {
+        const BAIInt col = C.j[k++];
+
+        if (!part && col == row) {
+          if (!has) has = C.a[k - 1] != BAIScalar(0);
+          continue;
+        }
+        if (!part && PlaceInBlock(*A, block, (int)col) >= 0) {
+          inside++;
+          continue;
+        }
+        left--;
+        return (int)(part ? col + A->n : col);
+      }
+    }
+    return INT_MAX;
+  }
+};
+
+static __device__ inline int Length(const BAIMatrix &M, int row)
+{
+  return (int)(M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0));
+}
+
+/* What a row has of its own: entries inside its block, those on the diagonal, and whether it has one there, or needs
+ * none */
+typedef struct {
+  int row, block, inside, diagonal, has;
+} OfRow;
+
+/* The same of those threads of a thread block that ask for it: all go along each such row side by side */
+static __device__ inline OfRow CountTogether(const BAISliced &A, const BAIMatrix &M, int row, int block, bool asks)
+{
+  __shared__ OfRow rows[THREADS];
+  __shared__ int   n;
+  int              mine = 0;
+
+  if (!threadIdx.x) n = 0;
+  __syncthreads();
+  if (asks) mine = atomicAdd(&n, 1);
+  if (asks) rows[mine] = {row, block, 0, 0, !A.unit};
+  __syncthreads();
+  for (int r = 0; r < n; r++) {
+    const int    of = rows[r].row, in_block = rows[r].block;
+    const BAIInt end    = M.A.i[of + 1];
+    int          inside = 0, diagonal = 0, has = 0;
+
+#pragma unroll 8
+    for (BAIInt k = M.A.i[of] + threadIdx.x; k < end; k += THREADS) {
+      const int col = (int)M.A.j[k];
+
+      if (col == of) {
+        diagonal++;
+        has |= M.A.a[k] != BAIScalar(0);
+      } else inside += PlaceInBlock(A, in_block, col) >= 0;
+    }
+    if (inside) atomicAdd(&rows[r].inside, inside);
+    if (diagonal) atomicAdd(&rows[r].diagonal, diagonal);
+    if (has) atomicOr(&rows[r].has, 1);
+  }
+  __syncthreads();
+  return rows[mine];
+}
+
+/* Entries of each lane's row outside its block, and those inside */
+static __device__ int CountOutside(const BAISliced &A, const BAIMatrix &M, int row, int block, int *inside)
+{
+  Outside mine(A, M, row, block, INT_MAX);
+  int     outside = 0;
+
+  while (mine.Next() < INT_MAX) outside++;
+  *inside = mine.inside + !mine.has;
+  return outside;
+}
+
+/* For the rows of a warp, calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which one
+ * of them has an entry; false: columns are not sorted, or there are too many, or few rows have an entry in each */
+template <typename F>
+static __device__ bool ForDiagonals(Outside &outside, int most, F f)
+{
+  const auto next = [&] {
+    const int col = outside.Next();
+
+    return col == INT_MAX ? INT_MAX : col - outside.row;
+  };
+  int  mine = next(), k = 0, entries = 0;
+  bool sorted = true;
+
+  for (int least; (least = __reduce_min_sync(~0u, mine)) < INT_MAX; k++) {
+    if (k == most) return false;
+    f(k, least);
+    entries += __popc(__ballot_sync(~0u, mine == least));
+    if (mine == least) {
+      mine   = next();
+      sorted = mine > least;
+    }
+    if (!__all_sync(~0u, sorted)) return false;
+    if (most < INT_MAX && k >= 8 && entries < 4 * k) return false;
+  }
+  return true;
+}
+
+/* Of all slices */
+typedef struct {
+  int loc_width, off_width, longest; /* longest: entries of a row outside its block */
+} Widest;
+
+/* Most do not get as far as the atomic, which takes one at a time */
+static __device__ inline void RaiseTo(int *most, int value)
+{
+  if (*(volatile int *)most < value) atomicMax(most, value);
+}
+
+static __host__ __device__ inline int RoundUp(int n, int to)
+{
+  return (n + to - 1) / to * to;
+}
+
+/* Of a row of the square part of the matrix, or of that of the ghosts */
+static __device__ inline int Pieces(const BAICSR &C, int row)
+{
+  return RoundUp((int)(C.i[row + 1] - C.i[row]), BAI_PIECE) / BAI_PIECE;
+}
+
+static __device__ inline int PiecesOf(const BAIMatrix &M, int row)
+{
+  return Pieces(M.A, row) + (M.nghost ? Pieces(M.B, row) : 0);
+}
+
+/* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead; and entries
+ * of each lane outside */
+static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, int *outside_of,
+                             BAIExtent *extent, Widest *widest)
+{
+  const int lane   = threadIdx.x % BAI_LANES,
+            slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const bool there = slice < A.tiles * A.tile_slices;
+  const int  row = there ? RowOfLane(A, slice, lane) : -1, block = there ? BlockOfLane(A, slice, lane, row) : -1,
+            length     = row < 0 ? 0 : Length(M, row);
+  const bool  many     = length > A.most_off;
+  const OfRow together = CountTogether(A, M, row, block, many);
+  int off = many ? length - together.inside - together.diagonal : 0, loc = many ? together.inside + !together.has : 0,
+      diagonals = 0;
+
+  if (!there) return;
+  const bool is_long = off > A.most_off;
+  Outside    outside(A, M, is_long ? -1 : row, block, INT_MAX);
+  const bool by_delta = ForDiagonals(outside, MAX_DIAGONALS, [&](int, int) { diagonals++; });
+
+  if (!many && by_delta) {
+    loc = outside.inside + !outside.has;
+    off = INT_MAX - outside.left;
+  } else if (!many) off = CountOutside(A, M, row, block, &loc);
+  const int short_off = is_long ? 0 : off, loc_max = __reduce_max_sync(~0u, loc),
+            off_max = __reduce_max_sync(~0u, short_off), longest = __reduce_max_sync(~0u, off);
+  const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off),
+            short_sum = __reduce_add_sync(~0u, short_off);
+  const int rest      = __reduce_add_sync(~0u, is_long ? length : 0),
+            pieces    = __reduce_add_sync(~0u, is_long ? PiecesOf(M, row) : 0),
+            long_rows = __reduce_add_sync(~0u, (int)is_long);
+
+  outside_of[(size_t)slice * BAI_LANES + lane] = off;
+  if (lane) return;
+  A.slice[slice]      = {0, 0, 0, loc_max, (unsigned)off_max, 0}; /* as a whole: bit fields are read to be written */
+  extent[slice].off   = short_sum;
+  extent[slice].off_j = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
+  extent[slice].long_rows = long_rows;
+  extent[slice].pieces    = pieces;
+  extent[slice].rest      = rest;
+  extent[slice].nnz_local = loc_sum;
+  extent[slice].nnz_off   = off_sum;
+  RaiseTo(&widest->loc_width, loc_max);
+  RaiseTo(&widest->off_width, off_max);
+  RaiseTo(&widest->longest, longest);
+}
+
+/* A thread a slice: chooses, but no slice is to become wider than the widest, and only where rows are ragged are some
+ * packed, which takes more time than room that is little */
+static __global__ void Choose(BAISliced A, int ragged, BAIExtent *extent, const Widest *widest)
+{
+  enum {
+    ALIGN = 8 /* numbers that are fetched from memory at a time */
+  };
+  const long long slice = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  BAISlice  &s       = A.slice[slice];
+  BAIExtent &e       = extent[slice];
+  const int  entries = (int)e.off, value = A.single ? (int)sizeof(BAISingle) : (int)sizeof(BAIScalar);
+
+  s.by_delta = s.off_width > 0 && e.off_j <= widest->off_width;
+  if (s.by_delta) s.off_width = (unsigned)e.off_j;
+  e.loc   = (long long)s.loc_width * BAI_LANES;
+  e.off   = (long long)s.off_width * BAI_LANES;
+  e.off_j = s.by_delta ? RoundUp((int)s.off_width, ALIGN) : e.off;
+  if (widest->longest <= ragged || RoundUp(entries, ALIGN) >= e.off ||
+      5ll * entries * (value + (int)sizeof(int)) >= 4 * (e.off * value + e.off_j * (int)sizeof(int)))
+    return;
+  s.by_delta = 0;
+  e.off = e.off_j = RoundUp(entries, ALIGN);
+}
+
+/* A warp a slice: where its entries begin, by now known, its diagonals, its long rows and their pieces */
+static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M,
+                             const int *outside_of, const BAIExtent *extent)
+{
+  const int lane   = threadIdx.x % BAI_LANES,
+            slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES),
+            slices = A.tiles * A.tile_slices;
+
+  if (slice >= slices) return;
+  const int row = RowOfLane(A, slice, lane), block = BlockOfLane(A, slice, lane, row), place = slice * BAI_LANES + lane,
+            off           = outside_of[place];
+  const bool      is_long = off > A.most_off;
+  const BAIExtent e       = extent[slice];
+
+  if (!lane) {
+    A.slice[slice].loc   = e.loc;
+    A.slice[slice].off   = e.off;
+    A.slice[slice].off_j = e.off_j;
+    if (slice == slices - 1) A.slice[slices] = {extent[slices].loc, extent[slices].off, extent[slices].off_j, 0, 0, 0};
+  }
+  __syncwarp();
+  if (A.slice[slice].by_delta) {
+    Outside outside(A, M, is_long ? -1 : row, block, INT_MAX);
+
+    ForDiagonals(outside, INT_MAX, [&](int k, int diagonal) {
+      if (!lane) A.off_j[e.off_j + k] = diagonal;
+    });
+  }
+  if (A.off_first) {
+    const bool packed = extent[slice + 1].off - e.off < (long long)A.slice[slice].off_width * BAI_LANES;
+    const int  mine = packed && !is_long ? off : 0, first = packed ? BAISumBefore(mine) : -1;
+    int       *to = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;
+
+    to[0] = first;
+    if (lane == BAI_LANES - 1) to[1] = first + mine;
+  }
+  if (!A.long_first) return;
+  if (!lane) A.long_first[slice] = (int)e.long_rows;
+  if (!lane && slice == slices - 1) A.long_first[slices] = (int)extent[slices].long_rows;
+  if (extent[slice + 1].long_rows == e.long_rows) return;
+  const int which = (int)e.long_rows + BAISumBefore(is_long),
+            first = (int)e.pieces + BAISumBefore(is_long ? PiecesOf(M, row) : 0);
+  long long rest  = e.rest + BAISumBefore(is_long ? Length(M, row) : 0);
+  int       piece = first;
+
+  if (!is_long) return;
+  for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
+    const BAICSR &C      = part ? M.B : M.A;
+    const int     length = (int)(C.i[row + 1] - C.i[row]);
+
+    for (int at = 0; at < length; at += BAI_PIECE, piece++) {
+      const int size = min(length - at, (int)BAI_PIECE);
+
+      A.piece[piece] = {rest, size, which, part, at};
+      rest += size;
+    }
+  }
+  A.long_row[which] = {place, first, piece};
+}
+
+BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
+{
+  BAISliced      *A      = &state->A;
+  const BAIMatrix D      = *M;
+  const int       slices = BAISlices(A);
+  BAITemporary    widest_device, extents, outside;
+  Widest          widest;
+  BAIExtent       end;
+  BAIInt          nnz[2] = {0, 0};
+
+  CUDATry(cudaMemcpyAsync(nnz, D.A.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
+  if (D.nghost) CUDATry(cudaMemcpyAsync(nnz + 1, D.B.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
+  BAITry(widest_device.Allocate(state, sizeof(widest)));
+  CUDATry(cudaMemsetAsync(widest_device.p, 0, sizeof(widest), state->stream));
+  BAITry(extents.Allocate(state, (slices + 1) * sizeof(BAIExtent)));
+  CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(BAIExtent), state->stream));
+  BAITry(outside.Allocate(state, (size_t)slices * BAI_LANES * sizeof(int)));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  BAIExtent *extent = (BAIExtent *)extents.p;
+  const int  mean4 = (int)(4 * ((long long)nnz[0] + nnz[1]) / A->n), ragged = std::max((int)RAGGED, mean4);
+
+  A->most_off = std::max((int)LONG, mean4);
+  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (int *)outside.p, extent, (Widest *)widest_device.p);
+  CUDATry(cudaGetLastError());
+  Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, ragged, extent,
+                                                                          (const Widest *)widest_device.p);
+  CUDATry(cudaGetLastError());
+  BAITry(BAIScanExtents(state, slices + 1, extent));
+  CUDATry(cudaMemcpyAsync(&widest, widest_device.p, sizeof(widest), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  state->nnz_local    = end.nnz_local;
+  state->nnz_off      = end.nnz_off;
+  state->places_loc   = end.loc;
+  state->places_off   = end.off;
+  state->places_off_j = end.off_j;
+  state->places_rest  = end.rest;
+  A->loc_width        = widest.loc_width;
+  A->off_width        = widest.off_width;
+  if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+
+  const size_t value = BAIValueSize(A);
+
+  BAITry(BAICUDAAllocate(state, end.loc * (state->wide ? sizeof(int) : sizeof(uint16_t)), &A->loc_j));
+  BAITry(BAICUDAAllocate(state, end.loc * value, &A->loc_a));
+  BAITry(BAICUDAAllocate(state, end.off_j * sizeof(int), &A->off_j));
+  BAITry(BAICUDAAllocate(state, end.off * value, &A->off_a));
+  if (widest.longest > ragged)
+    BAITry(BAICUDAAllocate(state, (size_t)slices * (BAI_LANES + 1) * sizeof(int), &A->off_first));
+  A->long_rows = (int)end.long_rows;
+  A->pieces    = (int)end.pieces;
+  if (end.pieces) {
+    BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(int), &A->long_first));
+    BAITry(BAICUDAAllocate(state, end.long_rows * sizeof(BAILongRow), &A->long_row));
+    BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIPiece), &A->piece));
+    BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIScalar), &A->piece_sum));
+    BAITry(BAICUDAAllocate(state, end.rest * sizeof(int), &A->rest_j));
+    BAITry(BAICUDAAllocate(state, end.rest * value, &A->rest_a));
+  }
+  Place<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (const int *)outside.p, extent);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}

@@ -1,0 +1,262 @@
+/*
+   Launches the kernels that plan.cu chose
+*/
+#include "control.h"
+#include "follow.h"
+#include "../../common/cuda/launch.h"
+#include "pieces.h"
+#include <limits.h>
+
+enum {
+  MAX_ITS_PER_LAUNCH = 1 << 24, /* even */
+  MAX_ITS_HANDED     = 65535    /* of which each is a row of the grid */
+};
+
+static bool NeedsMomentum(BAIState state, BAIMode mode)
+{
+  return state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
+}
+
+/* What a kernel that goes through tiles in this way works with */
+static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
+{
+  if (plan->momentum && !plan->from_other && !state->before)
+    BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
+  if (mode == BAI_MODE_SYNC && !state->x[1])
+    BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
+  if (plan->order == BAI_QUEUE && !plan->handed && !state->tickets) {
+    BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
+    CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* What whole solves share */
+static BAIStatus NeedControl(BAIState state)
+{
+  const int tiles = state->A.tiles;
+
+  if (state->stop.control) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, 2 * tiles * sizeof(BAIReal), &state->stop.r2));
+  BAITry(BAICUDAAllocate(state, sizeof(BAIControl), &state->stop.control));
+  state->stop.b2     = state->stop.r2 + tiles;
+  state->stop.result = &state->pinned->solution;
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus PreparePlain(BAIState state, BAIMode mode, bool momentum)
+{
+  BAIPlan *plan = &state->plan[mode];
+
+  BAITry(BAIPlanCreate(state, mode, momentum, plan));
+  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident && !plan->from_other)
+    BAITry(BAIPlanCreate(state, mode, false, &state->plain));
+  BAITry(NeedVectors(state, mode, plan));
+  return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
+}
+
+/* What fails leaves no kernel, and so can be tried again */
+BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
+{
+  const bool momentum = NeedsMomentum(state, mode);
+  BAIStatus  status   = BAIStatusOf(BAI_OK);
+
+  if (!state->A.tiles) return status;
+  if (state->p.stats && !state->updates) BAITry(BAIStatsCreate(state));
+  if (!state->plan[mode].kernel) status = PreparePlain(state, mode, momentum);
+  if (status.code) state->plan[mode].kernel = NULL;
+  return status;
+}
+
+static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
+{
+  BAISweep p = {};
+
+  p.count          = count;
+  p.local_iters    = step->local_iters ? step->local_iters : state->p.local_iters;
+  p.omega          = step->omega;
+  p.momentum       = step->momentum;
+  p.fourth_kind    = step->fourth_kind;
+  p.local_omega    = state->local_omega;
+  p.fresh          = step->fresh;
+  p.how            = plan->order;
+  p.direction      = step->direction;
+  p.before         = plan->momentum && !plan->from_other ? state->before : NULL;
+  p.b              = state->b;
+  p.ghost          = state->ghost;
+  p.x[0]           = state->x[0];
+  p.x[1]           = state->x[1];
+  p.current        = state->current;
+  p.scratch        = plan->shared ? NULL : state->scratch;
+  p.neighbors      = state->neighbors;
+  p.order          = plan->order == BAI_OWN ? NULL : state->order;
+  p.done           = plan->uses_done ? state->done : NULL;
+  p.done_before    = state->done_before;
+  p.staleness      = (int)state->p.staleness;
+  p.stalled        = &state->result->stalled;
+  p.stalled_host   = &state->pinned->result.stalled;
+  p.tickets        = state->tickets;
+  p.tickets_before = state->tickets_before;
+  p.fault          = step->faulty ? state->p.fault : BAIFault{};
+  p.its            = step->done;
+  p.counts         = {state->updates, state->reads, state->last};
+  if (state->exchange.live)
+    p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1],
+                       state->exchange.quiet, state->exchange.loud};
+  return p;
+}
+
+/* count global iterations have been launched: done goes on from there */
+static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
+{
+  if (!plan->uses_done) return BAIStatusOf(BAI_OK);
+  state->done_before += (int)count;
+  if (state->done_before > INT_MAX - 2 * MAX_ITS_PER_LAUNCH) {
+    CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
+    state->done_before = 0;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Without momentum in the first iteration, if what it builds on is not where the kernel looks for it */
+static void Continue(BAIState state, const BAIPlan *plan, BAISweep *p)
+{
+  const BAIBefore left = !plan->momentum ? BAI_BEFORE_NOWHERE : plan->from_other ? BAI_BEFORE_OTHER : BAI_BEFORE_PLACES;
+
+  p->fresh |= state->has_before != left;
+  state->has_before = left;
+}
+
+/* What a launch of one iteration need not find out by itself */
+static void Weigh(BAISweep *p)
+{
+  if (p->fourth_kind) p->omega *= BAIFourthKindOmega(p->its);
+  if (p->fourth_kind) p->momentum = BAIFourthKindMomentum(p->its);
+  if (p->fresh) p->momentum = 0;
+  p->fourth_kind = 0;
+}
+
+/* Global iterations of mode color, a launch a turn */
+static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, const BAISweep *sweep, bool follows)
+{
+  BAISweep p           = *sweep;
+  void    *arguments[] = {&state->A, &p};
+
+  p.sends = BAISends{}; /* ranks exchange between iterations */
+  for (BAIInt k = 0; k < count; k++) {
+    const bool backward = p.direction == BAI_BACKWARD || (p.direction == BAI_ALTERNATE && k % 2);
+
+    for (int t = 0; t < state->turns; t++) {
+      const int turn = backward ? state->turns - 1 - t : t, first = state->turn_first[turn];
+
+      p.order = sweep->order + first;
+      CUDATry(BAILaunch(plan->kernel, dim3((unsigned)(state->turn_first[turn + 1] - first)), plan->threads,
+                        plan->shared, state->stream, follows || (state->follows && (k || t)), arguments));
+    }
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* follows: another launch of this kernel, and knows what is before it */
+static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, bool follows)
+{
+  const bool can = state->follows && (plan->handed || plan->from_other);
+  const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid),
+                  plan->handed && !plan->once ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
+  BAISweep   p           = Arguments(state, plan, count, step);
+  BAIStop    stop        = {};
+  void      *arguments[] = {&state->A, &p, &stop};
+
+  Continue(state, plan, &p);
+  if (plan->from_other) Weigh(&p);
+  if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
+  if (plan->handed && plan->order == BAI_TURNS) BAITry(LaunchTurns(state, plan, count, &p, can && follows));
+  else if (plan->waits)
+    CUDATry(cudaLaunchCooperativeKernel(plan->kernel, grid, dim3((unsigned)plan->threads), arguments, plan->shared,
+                                        state->stream));
+  else CUDATry(BAILaunch(plan->kernel, grid, plan->threads, plan->shared, state->stream, can && follows, arguments));
+  if (plan->order == BAI_QUEUE && !plan->handed)
+    state->tickets_before += (long long)count * state->A.tiles +
+      3 * plan->grid; /* each thread block ends with three tickets too many */
+  if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
+  return CountDone(state, plan, count);
+}
+
+/* Kernels of the other modes know of one buffer only */
+static BAIStatus OneBuffer(BAIState state, BAIMode mode)
+{
+  if (mode == BAI_MODE_SYNC || !state->current) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A),
+                          cudaMemcpyDeviceToDevice, state->stream));
+  state->current = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIStalled(BAIState state)
+{
+  const BAICode code = (BAICode) * (const volatile int *)&state->pinned->result.stalled;
+
+  if (code != BAI_ERR_STALLED) return BAIStatusOf(code);
+  CUDATry(cudaStreamSynchronize(state->stream)); /* the rest of the launch, which waits for nobody any more */
+  state->pinned->result.stalled = 0;
+  CUDATry(cudaMemsetAsync(&state->result->stalled, 0, sizeof(int), state->stream));
+  if (state->done) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
+  state->done_before = 0;
+  return BAIStatusOf(code);
+}
+
+BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
+{
+  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel
+    ? &state->plain
+    : &state->plan[how->mode];
+  const BAIInt   most = plan->once ? 1 : plan->handed && plan->order == BAI_QUEUE ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
+  BAIStep        step = *how;
+
+  if (!state->A.tiles) return BAIStatusOf(BAI_OK);
+  BAITry(BAIStalled(state)); /* an earlier launch, which nobody has waited for */
+  BAITry(OneBuffer(state, step.mode));
+  for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
+    BAITry(Launch(state, plan, left < most ? left : most, &step, left < count));
+    step.fresh = 0;
+    step.done += left < most ? left : most;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* What the kernel of a whole solve is to know, and where it leaves what it came to */
+static BAIStop StopOf(BAIState state, const BAITolerances *t)
+{
+  BAIStop stop = state->stop;
+
+  stop.rtol        = t->rtol;
+  stop.abstol      = t->abstol;
+  stop.dtol        = t->dtol;
+  stop.bnorm2      = t->bnorm2;
+  *stop.result     = BAISolution{};
+  stop.result->its = -1;
+  return stop;
+}
+
+BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
+{
+  const BAIPlan *plan  = &state->plan[step->mode];
+  const int      tiles = state->A.tiles;
+  BAISweep       p     = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
+  BAIStop        stop  = StopOf(state, t);
+  void          *arguments[] = {&state->A, &p, &stop};
+
+  BAITry(OneBuffer(state, step->mode));
+  Continue(state, plan, &p);
+  p.current = state->current;
+  CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
+  CUDATry(cudaMemsetAsync(stop.r2, 0xbf, 2 * tiles * sizeof(BAIReal), state->stream)); /* negative: not there yet */
+  CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads),
+                                      arguments, plan->shared, state->stream));
+  BAITry(BAICUDAWait(state));
+  *solution = *stop.result;
+  BAITry(BAIStalled(state));
+  if (solution->its < 0) return BAIStatusOf(BAI_ERR_STALLED);
+  if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + solution->its) & 1);
+  return CountDone(state, plan, solution->its);
+}

@@ -1,0 +1,300 @@
+/*
+   What the kernels share
+*/
+#pragma once
+
+#include "../../common/fourth_kind.h"
+#include "iterate.h"
+#include "../../common/cuda/launch.h"
+
+/* x[which], without the indexing that would move the arguments of a kernel to slow memory */
+template <typename V = BAIScalar>
+static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
+{
+  return static_cast<V *>(which ? s.x[1] : s.x[0]);
+}
+
+/* What a row's update has to do with momentum: the next x, of that before the last one */
+template <typename V>
+static __device__ inline V BAIMomentum(const BAISweep &s, int iteration, V next, V xi, V before)
+{
+  return s.fresh && !iteration
+    ? next
+    : next + BAIRealOf<V>(s.fourth_kind ? BAIFourthKindMomentum(s.its + iteration) : s.momentum) * (xi - before);
+}
+
+/* What multiplies an update */
+static __device__ inline BAIReal BAIOmegaAt(const BAISweep &s, int iteration)
+{
+  return s.fourth_kind ? s.omega * BAIFourthKindOmega(s.its + iteration) : s.omega;
+}
+
+/* Damping of the local sweeps of the row at a place */
+static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISweep &s, int place)
+{
+  return A.share ? s.local_omega * A.share[place] : s.local_omega;
+}
+
+/* Spins until the condition holds, for some ten seconds at most, or so many cycles; then, or if another thread gave up,
+ * stalled is set, on the host too */
+template <typename Condition>
+static __device__ inline void BAISpin(int *stalled, int *stalled_host, Condition condition,
+                                      long long cycles = 20000000000, BAICode code = BAI_ERR_STALLED)
+{
+  if (condition()) return;
+  const long long start = clock64();
+
+  for (unsigned spins = 1; !condition(); spins++) {
+    if (spins % 64) continue;
+    if (clock64() - start > cycles) {
+      BAIStore(stalled, (int)code);
+      BAIStoreFar(stalled_host, (int)code);
+    }
+    if (BAILoad(stalled)) return;
+  }
+}
+
+static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)
+{
+  const int *done   = s.done + tile;
+  const int  enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
+
+  BAISpin(s.stalled, s.stalled_host, [=] { return BAILoadAcquire(done) >= enough; });
+}
+
+/* Called by one thread, after all of the thread block have written their x and met */
+static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
+{
+  BAIStoreRelease(s.done + tile, s.done_before + iterations);
+}
+
+static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
+{
+  return s.direction == BAI_BACKWARD || (s.direction == BAI_ALTERNATE && iteration % 2);
+}
+
+/* Global iterations that a neighbour must have behind it before a tile may begin this one */
+template <BAIOrder order>
+static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iteration)
+{
+  if constexpr (order == BAI_TURNS) return iteration + ((neighbor & 1) ^ (int)BAIGoesBackward(s, iteration));
+  return order == BAI_LAG ? iteration - s.staleness : iteration;
+}
+
+/* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read
+ * anew in every iteration */
+template <BAIOrder order>
+struct BAINeighborsOf {
+  static constexpr bool any = order == BAI_FLAGS || order == BAI_LAG || order == BAI_TURNS;
+  int                   next, last, first;
+
+  __device__ BAINeighborsOf() {}
+  __device__ BAINeighborsOf(const BAISweep &s, int tile)
+  {
+    if constexpr (any) {
+      next  = s.neighbors.first[tile] + threadIdx.x;
+      last  = s.neighbors.first[tile + 1];
+      first = next < last ? s.neighbors.tile[next] : -1;
+      next += blockDim.x;
+    }
+  }
+
+  /* Until this one may begin an iteration; called by all threads, who have met when it returns */
+  __device__ void Wait(const BAISweep &s, int iteration) const
+  {
+    if (first >= 0) BAIWaitForTile(s, first >> 1, BAIEnough<order>(s, first, iteration));
+    for (int k = next; k < last; k += blockDim.x) {
+      const int neighbor = s.neighbors.tile[k];
+
+      BAIWaitForTile(s, neighbor >> 1, BAIEnough<order>(s, neighbor, iteration));
+    }
+    __syncthreads();
+  }
+
+  /* The same until all have these iterations behind them */
+  __device__ void Meet(const BAISweep &s, int iterations) const
+  {
+    if (first >= 0) BAIWaitForTile(s, first >> 1, iterations);
+    for (int k = next; k < last; k += blockDim.x) BAIWaitForTile(s, s.neighbors.tile[k] >> 1, iterations);
+    __syncthreads();
+  }
+};
+
+/* A tile's global iteration, as far as other tiles have to do with it */
+template <BAIOrder order>
+class BAITurn {
+  static constexpr bool waits = BAINeighborsOf<order>::any;
+  const BAISweep       &s;
+  int                   tile, iteration;
+  BAINeighborsOf<order> neighbors;
+  bool                  known; /* they are those of the tile */
+
+public:
+  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), known(false) {}
+
+  __device__ void Start(int at_tile, int at_iteration)
+  {
+    known     = tile == at_tile;
+    tile      = at_tile;
+    iteration = at_iteration;
+  }
+
+  /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on
+   * its way meanwhile */
+  __device__ void Begin()
+  {
+    if (waits && s.done) {
+      if (!known) neighbors = BAINeighborsOf<order>(s, tile);
+      neighbors.Wait(s, iteration);
+    }
+  }
+
+  /* Called by all threads, who have written their x */
+  __device__ void End()
+  {
+    __syncthreads();
+    if (waits && s.done && !threadIdx.x) BAITileIsDone(s, tile, iteration + 1);
+  }
+};
+
+/* A tile's new x goes to other ranks: called by all threads, who have written it */
+template <typename V>
+static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *x)
+{
+  if (!p.sends.first || (tile >= p.sends.quiet && tile < p.sends.loud)) return;
+  const int first = p.sends.first[tile], last = p.sends.first[tile + 1];
+
+  if (first == last) return;
+  __syncthreads();
+  for (int k = first + threadIdx.x; k < last; k += blockDim.x)
+    BAIStoreFar(static_cast<V *>(p.sends.to[k]), BAILoad(x + p.sends.row[k]));
+}
+
+/*
+   Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global
+   iteration of a tile, reading iterate from and writing iterate to, of type V, and calls turn's Begin() on the way
+*/
+template <BAIOrder order, typename V, typename Iterate>
+static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
+{
+  BAITurn<order> turn(p);
+
+  if constexpr (order == BAI_QUEUE) { /* while a tile is at work, the one after the next is on its way, and a ticket for
+                                         one more */
+    __shared__ int drawn[2][2];       /* tile and iteration, of this one and the next */
+    __shared__ int next[2], later_iteration; /* the first thread's, which has no register to spare */
+    const auto     draw   = [&] { return BAIDraw(p.tickets) - p.tickets_before; };
+    long long      ticket = 0;
+    int            later  = 0;
+    const auto     look   = [&] {
+      int at = later_iteration;
+
+      next[0] = later;
+      next[1] = at;
+      while (ticket - (long long)at * A.tiles >= A.tiles) at++;
+      later           = (int)(ticket - (long long)at * A.tiles);
+      later_iteration = at;
+      if (p.order) later = p.order[later];
+      ticket = draw();
+    };
+
+    if (!threadIdx.x) {
+      later_iteration = 0;
+      ticket          = draw();
+      look();
+      look();
+      drawn[0][0] = next[0];
+      drawn[0][1] = next[1];
+    }
+    for (int step = 0;; step ^= 1) {
+      __syncthreads();
+      const int tile = drawn[step][0], iteration = drawn[step][1];
+
+      if (iteration >= p.count) return;
+      if (!threadIdx.x) look();
+      if (p.done) { /* another thread block may still be at it */
+        if (!threadIdx.x) BAIWaitForTile(p, tile, iteration);
+        __syncthreads();
+      }
+      turn.Start(tile, iteration);
+      iterate(tile, iteration, 0, 0, turn);
+      BAISendTile(p, tile, BAIIterateOf<V>(p, 0));
+      if (!threadIdx.x) {
+        drawn[step ^ 1][0] = next[0];
+        drawn[step ^ 1][1] = next[1];
+      }
+      if (p.done) {
+        __syncthreads();
+        if (!threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+      }
+    }
+  } else {
+    const int own = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
+
+    for (int iteration = 0; iteration < p.count; iteration++) {
+      const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : from;
+
+      for (int m = 0; m < own;
+           m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
+        const int k = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
+        const int tile = order == BAI_TURNS ? p.order[k] : k;
+
+        turn.Start(tile, iteration);
+        iterate(tile, iteration, from, to, turn);
+        if constexpr (order == BAI_OWN || order == BAI_LAG) BAISendTile(p, tile, BAIIterateOf<V>(p, to));
+        turn.End();
+      }
+    }
+  }
+}
+
+/*
+   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, width
+   those of its slice, s is b minus what lies outside it. All is done in the precision of V
+*/
+template <int LOC, typename V>
+static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to,
+                                           int width, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi,
+                                           int own, V *now, V *next)
+{
+  enum {
+    FEW = 8 /* entries that are looked at without asking whether there are so many */
+  };
+  const int  i = threadIdx.x, place = tile * A.tile_rows + i;
+  const bool mine                = own != -1;
+  const int  iters               = A.iters && mine ? A.iters[place] : p.local_iters,
+            most                 = A.iters ? A.tile_iters[tile] : p.local_iters;
+  const BAIRealOf<V> local_omega = BAIRealOf<V>(mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
+  V                  y           = xi;
+
+  now[i] = y;
+  __syncthreads();
+  for (int sweep = 1; sweep <= most; sweep++) {
+    V sum = s;
+
+#pragma unroll
+    for (int w = 0; w < LOC; w++) {
+      if (w >= FEW && w % FEW == 0 && w >= width) break; /* the same for a warp */
+      sum -= a[w] * now[j[w]];
+    }
+    if (sweep <= iters) y += local_omega * (sum * dinv - y);
+    if (sweep < most) {
+      V *swap = now;
+
+      next[i] = y;
+      __syncthreads();
+      now  = next;
+      next = swap;
+    }
+  }
+  if (own < 0) return;
+  V xi_next = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (y - xi);
+
+  if (p.before) {
+    V *before = static_cast<V *>(p.before) + place;
+
+    xi_next = BAIMomentum(p, iteration, xi_next, xi, *before);
+    *before = xi;
+  }
+  BAIStore(BAIIterateOf<V>(p, to) + own, xi_next);
+}

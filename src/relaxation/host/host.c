@@ -1,0 +1,305 @@
+/*
+   The host backend: OpenMP threads. Short enough to be read as the definition of the method: see sweep.c
+*/
+#include "../fault.h"
+#include "../../common/hash.h"
+#include "../theta.h"
+#include "host.h"
+#include <stdlib.h>
+
+static void Destroy(BAIState state)
+{
+  BAIBlockCRSDestroy(&state->A);
+  free(state->rounded_b);
+  free(state->rounded_ghost);
+  BAIHostStatsDestroy(state->stats);
+  BAIHostDisconnect(state);
+  free(state->x);
+  free(state->next);
+  free(state->before);
+  free(state->work);
+  free(state->done);
+  free(state->norm2);
+  free(state->iters);
+  free(state->order);
+  free(state->turn_first);
+  free(state);
+}
+
+static BAIStatus Allocate(BAIState state)
+{
+  const size_t n = (size_t)state->A.n + 1, size = BAIValueSize(&state->A);
+
+  state->scale = 1;
+  if (state->A.single) {
+    state->rounded_b     = malloc(n * size);
+    state->rounded_ghost = malloc(((size_t)state->A.nghost + 1) * size);
+    if (!state->rounded_b || !state->rounded_ghost) return BAIStatusOf(BAI_ERR_MEMORY);
+  }
+  state->x      = malloc(n * size);
+  state->before = state->p.momentum ? malloc(n * size) : NULL;
+  state->work   = malloc(4 * ((size_t)state->A.most_rows + 1) * (size_t)state->p.threads * size);
+  state->done   = malloc(((size_t)state->tasks + 1) * sizeof(*state->done));
+  state->norm2  = malloc(((size_t)state->A.blocks + 1) * sizeof(*state->norm2));
+  return state->x && state->work && state->done && state->norm2 && (state->before || !state->p.momentum)
+    ? BAIStatusOf(BAI_OK)
+    : BAIStatusOf(BAI_ERR_MEMORY);
+}
+
+static BAIStatus Prepare(BAIState state, BAIMode mode)
+{
+  if (mode != BAI_MODE_SYNC && mode != BAI_MODE_COLOR) return BAIStatusOf(BAI_OK);
+  if (!state->next) state->next = malloc(((size_t)state->A.n + 1) * BAIValueSize(&state->A));
+  if (!state->next) return BAIStatusOf(BAI_ERR_MEMORY);
+  return mode == BAI_MODE_COLOR && !state->order ? BAIHostColor(state) : BAIStatusOf(BAI_OK);
+}
+
+/* What follows from the values of the matrix */
+static BAIStatus Weigh(BAIState state)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  state->local_omega  = BAILocalOmega(&state->p);
+  state->local_sweeps = (int64_t)A->blocks * state->p.local_iters;
+  if (!state->p.theta) return BAIStatusOf(BAI_OK);
+  if (!state->iters) state->iters = malloc(((size_t)A->blocks + 1) * sizeof(*state->iters));
+  if (!state->iters) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->local_sweeps = BAITheta(A->blocks, A->inside, A->outside, state->p.local_iters, state->iters);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIInt Groups(BAIInt blocks, BAIInt blocks_group)
+{
+  return blocks / blocks_group + (blocks % blocks_group ? 1 : 0);
+}
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
+                        BAIState *newstate)
+{
+  enum {
+    MIN_TASK_ROWS    = 256,  /* make a ticket worth drawing, */
+    MAX_TASK_ROWS    = 4096, /* are as good as a stream from memory, */
+    TASKS_PER_THREAD = 64    /* leave none with nothing to do */
+  };
+  BAIState     state = calloc(1, sizeof(*state));
+  BAIBlockCRS *A;
+  BAIStatus    status;
+
+  *newstate = NULL;
+  if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (p->kernel != BAI_KERNEL_AUTO) {
+    free(state);
+    return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(p->kernel), "backend host has no kernel families");
+  }
+  A        = &state->A;
+  state->p = *p;
+  status   = BAIBlockCRSCreate(matrix, partition, p, A);
+  if (!status.code) {
+    const BAIInt rows      = A->n / (TASKS_PER_THREAD * (BAIInt)p->threads),
+                 task_rows = rows < MIN_TASK_ROWS ? MIN_TASK_ROWS
+      : rows > MAX_TASK_ROWS                      ? MAX_TASK_ROWS
+                                                  : rows;
+
+    state->blocks_task  = A->most_rows < task_rows ? task_rows / A->most_rows : 1;
+    state->tasks        = Groups(A->blocks, state->blocks_task);
+    state->blocks_group = BAIGroup(A->most_rows);
+    state->groups       = Groups(A->blocks, state->blocks_group);
+    if (state->p.threads > state->tasks) state->p.threads = state->tasks ? (int)state->tasks : 1;
+    status = Weigh(state);
+  }
+  if (!status.code) status = Allocate(state);
+  if (!status.code) status = Prepare(state, p->mode);
+  if (!status.code && p->stats) status = BAIHostStatsCreate(state);
+  if (status.code) Destroy(state);
+  else *newstate = state;
+  return status;
+}
+
+static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
+{
+  BAITry(BAIBlockCRSUpdateValues(&state->A, matrix, &state->p));
+  return Weigh(state);
+}
+
+/* Times scale, in single precision */
+static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle *rounded)
+{
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt i = 0; i < n; i++) rounded[i] = (BAISingle)(vector[i] * state->scale);
+  return rounded;
+}
+
+static BAIStatus Look(BAIState state, const BAIScalar *ghost)
+{
+  state->ghost = state->A.single && ghost ? Round(state, ghost, state->A.nghost, state->rounded_ghost) : (void *)ghost;
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Show(BAIState state, BAIInt rows, const BAIInt *row, BAIScalar *x)
+{
+  for (BAIInt k = 0; k < rows; k++) x[row[k]] = BAIGetX(state, row[k]);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  state->v     = *v;
+  state->scale = A->single && v->scale > 0 ? v->scale : 1;
+  state->b     = A->single ? Round(state, v->b, A->n, state->rounded_b) : v->b;
+  BAITry(Look(state, v->ghost));
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt i = 0; i < A->n; i++) BAISetX(state, i, guess_zero ? 0 : v->x[i]);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Unbind(BAIState state)
+{
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt i = 0; i < state->A.n; i++) state->v.x[i] = BAIGetX(state, i);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Sweep(BAIState state, BAIInt count, const BAIStep *step)
+{
+  if (state->A.single) BAIHostSweepSingle(state, count, step);
+  else if (state->A.sweep_single) BAIHostSweepMixed(state, count, step);
+  else BAIHostSweep(state, count, step);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Residual(BAIState state, BAIReal *norm2)
+{
+  if (state->A.single) BAIHostResidualSingle(state, norm2);
+  else BAIHostResidual(state, norm2);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Disconnect(BAIState state)
+{
+  BAIHostDisconnect(state);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIReal SumOfMagnitudes(const BAIBlockCRS *A, const void *a, BAIInt n)
+{
+  BAIReal sum = 0;
+
+#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(+ : sum)
+  for (BAIInt k = 0; k < n; k++) sum += BAIAbs(BAIValue(A, a, k));
+  return sum;
+}
+
+static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  *inside  = SumOfMagnitudes(A, A->loc_a, A->loc_i[A->places]);
+  *outside = SumOfMagnitudes(A, A->off_a, A->off_i[A->places]);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Shares(BAIState state, BAIReal *share)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  for (BAIInt place = 0; place < A->places; place++) share[BAIRowAt(A, place)] = A->share ? A->share[place] : 1;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* An entry of the row, the diagonal or its inverse */
+static BAIStatus Flip(BAIState state, BAIInt *flipped)
+{
+  const BAIFault *fault = &state->p.fault;
+  BAIBlockCRS    *A     = &state->A;
+
+  *flipped = 0;
+  for (BAIInt place = 0; place < A->places; place++) {
+    const BAIInt row = BAIRowAt(A, place), local = A->loc_i[place + 1] - A->loc_i[place],
+                 off   = A->off_i[place + 1] - A->off_i[place];
+    const BAIInt which = (BAIInt)(BAIFaultHash(fault, row + fault->seed) % (uint64_t)(2 + local + off)), k = which - 2;
+    const size_t size = BAIValueSize(A), bytes = A->single ? sizeof(float) : sizeof(BAIReal);
+
+    if (!BAIFaultHits(fault, row)) continue;
+    if (which == 0) BAIFaultFlip(fault, row, A->d + place, sizeof(BAIReal));
+    else if (which == 1)
+      BAIFaultFlip(fault, row, (char *)A->dinv + BAISweepSize(A) * (size_t)place,
+                   A->sweep_single ? sizeof(float) : sizeof(BAIReal));
+    else if (k < local) BAIFaultFlip(fault, row, (char *)A->loc_a + size * (size_t)(A->loc_i[place] + k), (int)bytes);
+    else BAIFaultFlip(fault, row, (char *)A->off_a + size * (size_t)(A->off_i[place] + k - local), (int)bytes);
+    ++*flipped;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
+{
+  (void)stream;
+  for (BAIInt i = 0; i < n; i++) x[i] = BAINoise((uint64_t)(first + i));
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Recover(BAIState state, BAIInt iteration)
+{
+  state->p.fault.last = iteration;
+}
+
+/* Nothing goes on behind the caller's back */
+static BAIStatus Wait(BAIState state)
+{
+  (void)state;
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Info(BAIState state, BAIInfo *info)
+{
+  const BAIBlockCRS *A     = &state->A;
+  const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value,
+                rounded = A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places] * (int64_t)BAISweepSize(A);
+
+  info->block_size   = A->block_size;
+  info->local_sweeps = state->local_sweeps;
+  info->blocks       = A->blocks;
+  info->workers      = state->p.threads;
+  info->solves       = 0;
+  info->local_omega  = state->local_omega * A->least_share;
+  info->units        = A->units;
+  info->colors       = state->colors;
+  info->nnz_local    = A->loc_i[A->places];
+  info->nnz_off      = A->off_i[A->places];
+  info->bytes        = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
+    A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) +
+    (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + rounded;
+  info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
+    A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
+}
+
+const BAIBackendOps BAIBackendHost = {
+  .name       = "host",
+  .create     = Create,
+  .update     = Update,
+  .bind       = Bind,
+  .prepare    = Prepare,
+  .color      = BAIHostColorRows,
+  .turns      = BAIHostTakeTurns,
+  .show       = Show,
+  .look       = Look,
+  .sweep      = Sweep,
+  .residual   = Residual,
+  .sums       = Sums,
+  .shares     = Shares,
+  .flip       = Flip,
+  .recover    = Recover,
+  .stats      = BAIHostStatsGet,
+  .share      = BAIHostShare,
+  .connect    = BAIHostConnect,
+  .exchange   = BAIHostExchangeGhosts,
+  .worked     = BAIHostWorked,
+  .disconnect = Disconnect,
+  .unbind     = Unbind,
+  .wait       = Wait,
+  .info       = Info,
+  .destroy    = Destroy,
+  .noise      = Noise,
+};

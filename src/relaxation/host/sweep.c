@@ -1,0 +1,280 @@
+/*
+   Block-asynchronous iteration, as defined in engine.h
+*/
+#include "../fault.h"
+#include "../../common/fourth_kind.h"
+#include "../scale.h"
+#include "precision.h"
+#include <omp.h>
+#include <sched.h>
+
+/* How the blocks of one global iteration are updated */
+typedef struct {
+  Atomic   *x, *next; /* what is read and what is written; the same where the mode allows it */
+  BAIInt    local_iters;
+  ValueReal omega, momentum;
+
+  const BAIFault *fault; /* of this iteration, or NULL */
+} Update;
+
+/* That of an iteration, or NULL */
+static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
+{
+  return step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL;
+}
+
+static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, Atomic *next)
+{
+  const BAIReal omega    = step->fourth_kind ? step->omega * BAIFourthKindOmega(step->done + iteration) : step->omega;
+  const BAIReal momentum = step->fourth_kind ? BAIFourthKindMomentum(step->done + iteration) : step->momentum;
+  const Update  update   = {state->x,
+                            next,
+                         step->local_iters ? step->local_iters : state->p.local_iters,
+                            (ValueReal)omega,
+                            (ValueReal)(step->fresh && !iteration ? 0 : momentum),
+                            FaultOf(state, step, iteration)};
+
+  return update;
+}
+
+static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, BAIInt m, Inner *s)
+{
+  for (BAIInt i = 0; i < m; i++) {
+    const BAIInt row = BAIRowAt(A, first + i);
+
+    if (fault->type == BAI_FAULT_SUMS && BAIFaultHits(fault, row)) BAIFaultFlip(fault, row, s + i, sizeof(InnerReal));
+  }
+}
+
+static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
+{
+  return fault && BAIFaultStops(fault, row, BAIBlockOfRow(A, row));
+}
+
+/* b minus what lies outside the block */
+static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
+{
+  const BAIBlockCRS *A = &state->A;
+  const Value       *b = state->b, *off_a = A->off_a;
+  Atomic            *ghost = state->ghost;
+  Value              sum   = b[BAIRowAt(A, place)];
+
+  for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) {
+    const BAIInt j = A->off_j[k];
+
+    sum -= off_a[k] * (j < A->n ? Load(x, j) : Load(ghost, j - A->n));
+  }
+  return sum;
+}
+
+/*
+   With refinement: r = b - A x of the rows of a block, of the x that others have now. It is left in s for the local
+   sweeps, times a power of two that is returned, so that their precision holds it
+*/
+static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Value *r, Inner *s)
+{
+  const BAIBlockCRS *A     = &state->A;
+  const Value       *loc_a = A->loc_a;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first;
+  BAIReal            largest = 0;
+  ValueReal          scale   = 1;
+
+  for (BAIInt i = 0; i < m; i++) {
+    const BAIInt row = BAIRowAt(A, first + i);
+
+    r[i] = SumOutside(state, first + i, u->x) - (Value)A->d[first + i] * Load(u->x, row);
+    for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++)
+      r[i] -= loc_a[k] * Load(u->x, BAIRowAt(A, first + A->loc_j[k]));
+    if (BAIAbs(r[i]) > largest) largest = BAIAbs(r[i]);
+  }
+  if (sizeof(Inner) < sizeof(Value)) scale = (ValueReal)BAIScaleOf(ilogb((double)largest));
+  for (BAIInt i = 0; i < m; i++) s[i] = (Inner)(scale * r[i]);
+  return scale;
+}
+
+/* The local sweeps find y, or with refinement a correction of x: y - x, from zero */
+static void IterateBlock(BAIState state, BAIInt block, Update u)
+{
+  const BAIBlockCRS *A       = &state->A;
+  const int          refined = state->p.refined;
+  const Inner       *dinv = A->dinv, *loc_a = A->sweep_a;
+  Value             *before = state->before;
+  const BAIInt first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first,
+               local_iters = state->iters ? state->iters[block] : u.local_iters;
+  Value          *r        = (Value *)state->work + 4 * (size_t)A->most_rows * (size_t)omp_get_thread_num();
+  Inner          *s = (void *)(r + A->most_rows), *y = s + A->most_rows, *ynext = y + A->most_rows;
+  const ValueReal scale = refined ? ReadResidual(state, block, &u, r, s) : 1;
+
+  for (BAIInt i = 0; i < m; i++) {
+    if (!refined) s[i] = (Inner)SumOutside(state, first + i, u.x);
+    y[i] = refined ? 0 : (Inner)Load(u.x, BAIRowAt(A, first + i));
+  }
+  if (state->stats) BAIHostStatsRead(state->stats, block);
+  if (u.fault) FlipSums(u.fault, A, first, m, s);
+
+  for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
+    Inner *swap = y;
+
+    for (BAIInt i = 0; i < m; i++) {
+      const InnerReal local_omega = (InnerReal)(A->share ? state->local_omega * A->share[first + i]
+                                                         : state->local_omega);
+      Inner           sum         = s[i];
+
+      for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= loc_a[k] * y[A->loc_j[k]];
+      ynext[i] = y[i] + local_omega * (sum * dinv[first + i] - y[i]);
+    }
+    for (BAIInt i = 0; u.fault && i < m; i++) {
+      if (Stops(u.fault, A, BAIRowAt(A, first + i))) ynext[i] = y[i];
+    }
+    y     = ynext;
+    ynext = swap;
+  }
+
+  for (BAIInt i = 0; i < own; i++) {
+    const BAIInt row     = BAIRowAt(A, first + i);
+    const Value  xi      = Load(u.x, row);
+    Value        xi_next = xi + u.omega * (refined ? y[i] / scale : y[i] - xi);
+
+    if (before && u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
+    if (Stops(u.fault, A, row)) xi_next = xi;
+    if (before) before[row] = xi;
+    Store(u.next, row, xi_next);
+  }
+}
+
+/* All blocks' new values can be seen; of those that faults stop there are none */
+static void Wrote(BAIState state, BAIInt first, BAIInt last, const BAIStep *step, BAIInt iteration)
+{
+  const BAIFault *fault = FaultOf(state, step, iteration);
+
+  for (BAIInt block = first; state->stats && block < last; block++) {
+    if (!fault || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block))
+      BAIHostStatsWrote(state->stats, block);
+  }
+}
+
+/* Until all that a block reads from have as many global iterations behind them as staleness demands; tickets are drawn
+ * in order, so somebody is at work on them */
+static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
+    if (A->off_j[k] >= A->n) continue;
+    while (atomic_load_explicit(state->done + BAIBlockOfRow(A, A->off_j[k]) / state->blocks_task,
+                                memory_order_acquire) < iteration - state->p.staleness)
+      sched_yield();
+  }
+}
+
+/*
+   A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do
+   not wait for other blocks, unless staleness is bounded; only a task whose last ticket a slower thread still holds is
+   waited for.
+*/
+static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
+{
+  const int64_t    tickets = (int64_t)count * state->tasks;
+  _Atomic(int64_t) next    = 0;
+
+  for (BAIInt task = 0; task < state->tasks; task++) atomic_init(state->done + task, 0);
+#pragma omp parallel num_threads(state->p.threads)
+  for (int64_t ticket; (ticket = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed)) < tickets;) {
+    const BAIInt task = (BAIInt)(ticket % state->tasks), iteration = (BAIInt)(ticket / state->tasks),
+                 first = task * state->blocks_task;
+
+    while (atomic_load_explicit(state->done + task, memory_order_acquire) != iteration) sched_yield();
+    for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
+      if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+      Wrote(state, block, block + 1, step, iteration);
+      BAIHostSendBlock(state, block);
+    }
+    atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
+  }
+}
+
+static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
+{
+#pragma omp parallel num_threads(state->p.threads)
+  for (BAIInt iteration = 0; iteration < count; iteration++) {
+#pragma omp for schedule(dynamic, state->blocks_task)
+    for (BAIInt block = 0; block < state->A.blocks; block++) {
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+      Wrote(state, block, block + 1, step, iteration);
+    }
+  }
+}
+
+static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
+{
+  for (BAIInt iteration = 0; iteration < count; iteration++) {
+    void *swap = state->x;
+
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+    for (BAIInt block = 0; block < state->A.blocks; block++)
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+    state->x    = state->next;
+    state->next = swap;
+    Wrote(state, 0, state->A.blocks, step, iteration);
+  }
+}
+
+/*
+   Groups of one turn read nothing of each other; the blocks of a group read it as it was before any of them has
+   written. Of ranks that take turns together it may be one turn, and first the part of it that has to do with other
+   ranks
+*/
+static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
+{
+  const int begin = step->turn ? (int)step->turn - 1 : 0, end = step->turn ? (int)step->turn : state->turns,
+            parts = state->parts;
+  const int from = step->part ? step->part - 1 : 0, to = step->part ? step->part : parts;
+
+#pragma omp parallel num_threads(state->p.threads)
+  for (BAIInt iteration = 0; iteration < count; iteration++) {
+    const int backward = step->direction == BAI_BACKWARD || (step->direction == BAI_ALTERNATE && iteration % 2);
+
+    for (int t = begin; t < end; t++) {
+      const int turn = backward ? state->turns - 1 - t : t;
+
+      for (int part = turn * parts + from; part < turn * parts + to; part++) {
+#pragma omp for schedule(static)
+        for (int k = state->turn_first[part]; k < state->turn_first[part + 1]; k++) {
+          const BAIInt first = state->order[k] * state->blocks_group, last = BAIGroupEnd(state, state->order[k]);
+
+          for (BAIInt block = first; block < last; block++)
+            IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+          for (BAIInt block = first; block < last; block++) {
+            for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
+              const BAIInt row = BAIRowAt(&state->A, place);
+
+              Store(state->x, row, Load(state->next, row));
+            }
+          }
+          Wrote(state, first, last, step, iteration);
+        }
+      }
+    }
+  }
+}
+
+void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
+{
+  switch (step->mode) {
+  case BAI_MODE_ASYNC:
+    SweepAsync(state, count, step);
+    break;
+  case BAI_MODE_LAUNCH:
+    SweepLaunch(state, count, step);
+    break;
+  case BAI_MODE_SYNC:
+    SweepSync(state, count, step);
+    break;
+  case BAI_MODE_COLOR:
+    SweepColor(state, count, step);
+    break;
+  case BAI_MODE_AUTO: /* whoever calls the engine has decided */
+    break;
+  }
+}

@@ -1,0 +1,214 @@
+/*
+   Iterative refinement round the engine: it iterates for a correction c of A c = r, where r = b - A x and x are of
+   full precision. With sweeps in single precision that is mixed-precision iterative refinement (H. Anzt,
+   "Asynchronous and Multiprecision Linear Solvers", Section 4.12). Blocks that refine by themselves are the engine's
+   business
+*/
+#include "../petsc/baiimpl.h"
+#include "scale.h"
+#include <float.h>
+#include <petsc/private/petscimpl.h>
+
+enum {
+  FIRST_ITS = 16 /* of the first correction, which shows how fast it goes */
+};
+
+/* What a correction is to gain, and how many times what rounding leaves it is to stay above */
+static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
+
+/* What auto stands for */
+BAIRefine BAIRefineOf(const BAIOptions *o)
+{
+  if (o->refine != BAI_REFINE_AUTO) return o->refine;
+  return o->precision == BAI_PRECISION_SINGLE ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
+}
+
+/* x and b are what they were at the last look, so that r is theirs */
+static PetscErrorCode IsSeen(const BAIRefinement *f, Vec b, Vec x, PetscBool *same)
+{
+  PetscObjectId    id[2];
+  PetscObjectState state[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)b, &id[0]));
+  PetscCall(PetscObjectGetId((PetscObject)x, &id[1]));
+  PetscCall(PetscObjectStateGet((PetscObject)b, &state[0]));
+  PetscCall(PetscObjectStateGet((PetscObject)x, &state[1]));
+  *same = (PetscBool)(f->seen && id[0] == f->id[0] && id[1] == f->id[1] && state[0] == f->state[0] &&
+                      state[1] == f->state[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode See(BAIRefinement *f, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)b, &f->id[0]));
+  PetscCall(PetscObjectGetId((PetscObject)x, &f->id[1]));
+  PetscCall(PetscObjectStateGet((PetscObject)b, &f->state[0]));
+  PetscCall(PetscObjectStateGet((PetscObject)x, &f->state[1]));
+  f->seen = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* r = b - A x, and its norm if it is wanted */
+static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
+{
+  BAIRefinement *f = &bai->refinement;
+
+  PetscFunctionBegin;
+  if (guess_zero) PetscCall(VecCopy(b, bai->r));
+  else PetscCall(MatResidual(bai->A, b, x, bai->r));
+  if (norm) PetscCall(BAIVecNorm(bai->r, &f->now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The right side of a new correction is the residual that was looked at. A preconditioner's has no other beside it */
+static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
+{
+  BAIRefinement *f = &bai->refinement;
+  Vec            swap;
+
+  PetscFunctionBegin;
+  if (!f->rhs) PetscCall(VecDuplicate(bai->r, &f->rhs));
+  swap   = f->rhs;
+  f->rhs = bai->r;
+  bai->r = swap;
+  if (solver) {
+    if (!f->base) PetscCall(VecDuplicate(x, &f->base));
+    PetscCall(VecCopy(x, f->base));
+  }
+  f->from = f->now;
+  f->its  = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What one stands apart from the next number, in the precision of the sweeps */
+static PetscReal Epsilon(const BAI *bai)
+{
+  return bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+}
+
+/* What rounding leaves of a residual, about, whatever the iterations: this much of that which the correction began with
+ */
+static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(bai->c, NORM_2, &norm));
+  *left = Epsilon(bai) * bai->refinement.diagonal * norm / bai->refinement.from;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it
+ * gained nothing, which says nothing */
+static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
+{
+  BAIRefinement  *f    = &bai->refinement;
+  const PetscReal gain = f->now / f->from;
+  PetscReal       xnorm, wanted, its;
+
+  PetscFunctionBegin;
+  if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  if (f->now <= above_rounding * PETSC_MACHINE_EPSILON * f->diagonal * xnorm) PetscFunctionReturn(PETSC_SUCCESS);
+  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * left));
+  its       = PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain));
+  f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, its));
+  f->learnt = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest magnitude on the diagonal: how large sums are that are rounded */
+PetscErrorCode BAIRefinementSetUp(BAI *bai)
+{
+  BAIRefinement *f = &bai->refinement;
+
+  PetscFunctionBegin;
+  PetscCall(BAINeedWork(bai, bai->A));
+  PetscCall(MatGetDiagonal(bai->A, bai->r));
+  PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
+  f->seen = f->learnt = PETSC_FALSE;
+  f->most             = FIRST_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIRefinementReset(BAI *bai)
+{
+  BAIRefinement *f = &bai->refinement;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&f->rhs));
+  PetscCall(VecDestroy(&f->base));
+  f->seen = f->learnt = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   As BAIIterate(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and
+   x the correction, so that it is a fixed operator. A solver looks at the residual as often as corrections take, and
+   each correction begins from zero, without momentum
+*/
+PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                             PetscReal *rnorm)
+{
+  BAIRefinement  *f      = &bai->refinement;
+  const PetscBool solver = bai->face->solves;
+  BAIStep         step   = *how;
+  PetscBool       same   = PETSC_FALSE;
+  PetscReal       left   = 0.0;
+
+  PetscFunctionBegin;
+  if (!solver && guess_zero && !rnorm) {
+    PetscCall(BAIIterate(bai, b, x, PETSC_TRUE, count, &step, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(IsSeen(f, b, x, &same));
+  if (!same || guess_zero) {
+    if (guess_zero) PetscCall(VecZeroEntries(x));
+    PetscCall(Look(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
+  }
+  for (PetscInt done = 0, its; done < count; done += its) {
+    PetscCall(Begin(bai, x, solver));
+    its        = solver ? PetscMin(count - done, f->most) : count;
+    f->scale   = solver ? BAIScaleOf(ilogb((double)f->from)) : 0.0;
+    step.fresh = 1;
+    PetscCall(BAIIterate(bai, f->rhs, bai->c, PETSC_TRUE, its, &step, NULL));
+    f->scale = 0.0;
+    f->its   = its;
+    if (solver) PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
+    else PetscCall(VecAXPY(x, 1.0, bai->c));
+    f->seen = PETSC_FALSE;
+    if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
+    if (bai->options.idle_wait)
+      PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
+    PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
+    if (!solver) continue;
+    PetscCall(FindRounding(bai, &left));
+    PetscCall(Learn(bai, x, left));
+  }
+  PetscCall(See(f, b, x));
+  if (rnorm) *rnorm = f->now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As BAIIterate(), with x in single precision while it is iterated, and a residual norm of full precision */
+PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                             PetscReal *rnorm)
+{
+  BAIRefinement  *f      = &bai->refinement;
+  const PetscBool solver = bai->face->solves;
+  PetscReal       size   = 0.0;
+
+  PetscFunctionBegin;
+  if (solver && count) PetscCall(VecNorm(b, NORM_INFINITY, &size));
+  f->scale = solver && count ? BAIScaleOf(ilogb((double)size)) : 0.0;
+  if (count || guess_zero)
+    PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* x is not to be rounded for nothing */
+  f->scale = 0.0;
+  if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAINeedWork(bai, bai->A));
+  PetscCall(MatResidual(bai->A, b, x, bai->r));
+  PetscCall(BAIVecNorm(bai->r, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

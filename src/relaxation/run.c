@@ -1,0 +1,309 @@
+/*
+   Global iterations on a Vec: the way from Vec to the engine, exchange between ranks, and residual norms
+*/
+#include "../petsc/baiimpl.h"
+
+static PetscErrorCode GetArrayRead(const BAI *bai, Vec v, const BAIScalar **array, BAIMemory *memory)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
+  else PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
+  *memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreArrayRead(const BAI *bai, Vec v, const BAIScalar **array)
+{
+  PetscFunctionBegin;
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
+  else PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the first failure of this rank, which goes on as others may be waiting for it */
+static void Note(BAI *bai, BAIStatus status)
+{
+  if (!bai->failed.code) bai->failed = status;
+}
+
+/* What this rank kept, as an error */
+static PetscErrorCode Raise(BAI *bai)
+{
+  const BAIStatus failed = bai->failed;
+
+  PetscFunctionBegin;
+  bai->failed = BAIStatusOf(BAI_OK);
+  PetscCall(BAICheckStatus(bai, failed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings the other ranks' x to the ghosts, if the engine does not */
+static PetscErrorCode Scatter(BAI *bai, Vec x, PetscBool guess_zero)
+{
+  PetscFunctionBegin;
+  if (!bai->scatter || bai->connected) PetscFunctionReturn(PETSC_SUCCESS);
+  if (guess_zero) PetscCall(VecZeroEntries(bai->ghost));
+  else {
+    PetscCall(VecScatterBegin(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Hands the arrays to the engine */
+static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  v->ghost        = NULL;
+  v->ghost_memory = BAI_MEMORY_HOST;
+  v->scale        = (BAIReal)bai->refinement.scale;
+  if (bai->scatter && !bai->connected) PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
+  PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
+  else if (guess_zero) PetscCall(VecGetArrayWriteAndMemType(x, (PetscScalar **)&v->x, &memtype));
+  else PetscCall(VecGetArrayAndMemType(x, (PetscScalar **)&v->x, &memtype));
+  v->x_memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  Note(bai, BAIEngineBind(bai->engine, v, (int)guess_zero));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Unbind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+{
+  PetscFunctionBegin;
+  if (!bai->failed.code) Note(bai, BAIEngineUnbind(bai->engine));
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArray(x, (PetscScalar **)&v->x));
+  else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
+  else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
+  PetscCall(RestoreArrayRead(bai, b, &v->b));
+  if (v->ghost) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
+  else PetscCall(BAILogDeviceFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
+{
+  const PetscBool ends = (PetscBool)(!step->turn || step->turn == bai->info.turns);
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
+  if (!bai->failed.code) Note(bai, BAIEngineSweep(bai->engine, count, step));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
+  if (ends) PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
+  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b - A x||^2 of all ranks, who learn as well on how many of them something has failed */
+static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscInt *failed)
+{
+  BAIReal   mine = 0;
+  PetscReal local[2], sum[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_Residual, b, x, 0, 0));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
+  if (!bai->failed.code) Note(bai, BAIEngineResidual(bai->engine, &mine));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
+  PetscCall(LogFlops(bai, bai->info.flops_residual));
+  local[0] = mine;
+  local[1] = bai->failed.code ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(local, sum, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)x)));
+  *norm2  = sum[0];
+  *failed = (PetscInt)sum[1];
+  PetscCall(PetscLogEventEnd(BAI_Residual, b, x, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A rank that is faster than others does more iterations in the time of theirs, so that nobody waits */
+static PetscErrorCode FindPace(BAI *bai, Vec x)
+{
+  const PetscReal most = 8;
+  PetscReal       mine = (PetscReal)BAIEngineSeconds(bai->engine), slowest;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, &slowest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
+  if (mine <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  BAIEngineSetPace(bai->engine, PetscMin(most, slowest / mine));
+  PetscCall(PetscInfo(bai->obj, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine,
+                      (double)slowest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors for a residual and a correction */
+PetscErrorCode BAINeedWork(BAI *bai, Mat A)
+{
+  PetscFunctionBegin;
+  if (!bai->r) PetscCall(MatCreateVecs(A, &bai->c, &bai->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b - A x||, of which the engine found the square, unless that is too small or large to be exact */
+static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal *rnorm)
+{
+  PetscFunctionBegin;
+  if (BAIIsExactSquare(norm2) || PetscIsNanReal(norm2)) {
+    *rnorm = PetscSqrtReal(norm2);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BAINeedWork(bai, bai->A));
+  PetscCall(MatResidual(bai->A, b, x, bai->r));
+  PetscCall(BAIVecNorm(bai->r, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations as the options say, from an x of the caller's */
+BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
+{
+  const BAIOptions *o    = &bai->options;
+  const BAIStep     step = {.mode      = BAIModeOf(bai),
+                            .direction = direction,
+                            .omega     = bai->omega * bai->tau,
+                            .momentum  = o->momentum,
+                            .fresh     = 1};
+
+  return step;
+}
+
+/* Starts sending x to the other ranks, which go on meanwhile */
+static PetscErrorCode SendOff(BAI *bai, Vec x)
+{
+  PetscFunctionBegin;
+  if (!bai->sent) PetscCall(VecDuplicate(x, &bai->sent));
+  if (!bai->coming) PetscCall(VecDuplicate(bai->ghost, &bai->coming));
+  PetscCall(VecCopy(x, bai->sent)); /* which stays as it is until all have it */
+  PetscCall(VecScatterBegin(bai->scatter, bai->sent, bai->coming, INSERT_VALUES, SCATTER_FORWARD));
+  bai->under_way = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Receives what was sent; it is read from now on */
+static PetscErrorCode TakeIn(BAI *bai)
+{
+  const Vec before = bai->ghost;
+
+  PetscFunctionBegin;
+  if (!bai->under_way) PetscFunctionReturn(PETSC_SUCCESS);
+  bai->under_way = PETSC_FALSE;
+  PetscCall(VecScatterEnd(bai->scatter, bai->sent, bai->coming, INSERT_VALUES, SCATTER_FORWARD));
+  bai->ghost  = bai->coming;
+  bai->coming = before;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exchanges x of the rows that other ranks read between turns; the engine then reads the new ghosts */
+static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
+{
+  PetscScalar *sent;
+
+  PetscFunctionBegin;
+  if (!bai->sent) PetscCall(VecDuplicate(x, &bai->sent));
+  PetscCall(VecGetArray(bai->sent, &sent));
+  if (!bai->failed.code) Note(bai, BAIEngineShow(bai->engine, (BAIInt)bai->nshown, bai->shown, (BAIScalar *)sent));
+  PetscCall(VecRestoreArray(bai->sent, &sent));
+  PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  PetscCall(VecScatterBegin(bai->scatter, bai->sent, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(bai->scatter, bai->sent, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
+  if (!bai->failed.code) Note(bai, BAIEngineLook(bai->engine, v->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x goes to the other ranks, if it is not on the way, and what has come is read */
+static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscBool *guess_zero, BAIVectors *v)
+{
+  PetscFunctionBegin;
+  PetscCall(Unbind(bai, b, x, *guess_zero, v));
+  *guess_zero = PETSC_FALSE;
+  PetscCall(TakeIn(bai));
+  if (overlaps) PetscCall(SendOff(bai, x));
+  else PetscCall(Scatter(bai, x, PETSC_FALSE));
+  PetscCall(Bind(bai, b, x, PETSC_FALSE, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if
+   guess_zero; then ||b - A x|| if rnorm is not NULL. If the engine does not exchange x between ranks, it is done here:
+   after each global iteration, or turn of all ranks, or, with exchange amc, during the next one
+*/
+PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                          PetscReal *rnorm)
+{
+  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected),
+                  overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC &&
+                                         (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH));
+  const PetscInt at_once   = scatters ? 1 : count,
+                 turns     = scatters && how->mode == BAI_MODE_COLOR ? PetscMax(bai->info.turns, 1) : 1;
+  BAIStep    step          = *how;
+  BAIVectors v;
+  PetscReal  norm2  = 0;
+  PetscInt   failed = 0;
+
+  PetscFunctionBegin;
+  PetscCall(Scatter(bai, x, guess_zero));
+  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  for (PetscInt done = 0; done < count; done += at_once) {
+    if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
+    for (PetscInt turn = 0; turn < turns; turn++) {
+      if (turns > 1 && (done || turn)) PetscCall(PassOn(bai, x, &v));
+      else if (scatters && done) PetscCall(PassAll(bai, b, x, overlaps, &guess_zero, &v));
+      if (turns > 1) step.turn = (BAIInt)turn + 1;
+      PetscCall(Sweep(bai, b, x, at_once, &step));
+    }
+    step.fresh = 0;
+    step.done += (BAIInt)at_once;
+  }
+  if (rnorm && turns > 1 && count) PetscCall(PassOn(bai, x, &v));
+  else if (rnorm && scatters && count) PetscCall(PassAll(bai, b, x, PETSC_FALSE, &guess_zero, &v));
+  if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
+  if (rnorm && bai->connected && how->ahead) PetscCall(FindPace(bai, x));
+  PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscCall(TakeIn(bai));
+  PetscCall(Raise(bai));
+  PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "Block-asynchronous iteration failed on %" PetscInt_FMT " other ranks, whose error messages say why",
+             failed);
+  if (rnorm) PetscCall(NormOf(bai, b, x, norm2, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A whole solve by the engine, if it can: until a tolerance is met, or the residual norm stands still. A negative bnorm
+   stands for ||b||, and is set to it. solution->its may be 0 only if nothing was done
+*/
+PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, const BAITolerances *tolerances,
+                        const BAIStep *step, PetscReal *bnorm, PetscReal *rnorm, BAISolution *solution)
+{
+  const PetscBool of_b = (PetscBool)(*bnorm < 0);
+  BAITolerances   t    = *tolerances;
+  BAIVectors      v;
+
+  PetscFunctionBegin;
+  *solution = (BAISolution){.its = 0};
+  t.bnorm2  = of_b ? -1 : *bnorm * *bnorm;
+  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
+  PetscCall(BAILogDeviceBegin());
+  if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &t, step, solution));
+  PetscCall(BAILogDeviceEnd());
+  PetscCall(LogFlops(bai, (PetscLogDouble)solution->its * bai->info.flops_iteration + bai->info.flops_residual));
+  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
+  PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscCall(Raise(bai));
+  if (of_b) *bnorm = PetscSqrtReal(solution->bnorm2);
+  if (of_b && !BAIIsExactSquare(solution->bnorm2)) PetscCall(BAIVecNorm(b, bnorm));
+  PetscCall(NormOf(bai, b, x, solution->rnorm2, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

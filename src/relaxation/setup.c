@@ -1,0 +1,584 @@
+/*
+   Set-up of a relaxation: choose what the options leave open, compare it with what is in use, and build the engine or
+   give it new values
+*/
+#include "../petsc/baiimpl.h"
+#include <omp.h>
+#include <petsc/private/petscimpl.h>
+
+/* What has to be done; all ranks do the most that one of them needs */
+enum {
+  WORK_NONE,
+  WORK_VALUES, /* new values in the old pattern */
+  WORK_ENGINE  /* a new engine */
+};
+
+/* The matrix as set-up works with it: what this rank has of it */
+typedef struct {
+  Mat             A, square, other; /* on several ranks other is what couples to other ranks' columns, else NULL */
+  PetscInt        nghost;
+  const PetscInt *garray;
+} Parts;
+
+PetscErrorCode BAICheckAssembled(PetscObject obj, Mat A)
+{
+  PetscBool assembled;
+
+  PetscFunctionBegin;
+  PetscCall(MatAssembled(A, &assembled));
+  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
+{
+  PetscInt M, N, m, n, unlike[2] = {0, 0}, most[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ,
+             "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
+  if (m != n) {
+    unlike[0] = m + 1;
+    unlike[1] = n + 1;
+  }
+  PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ,
+             "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT
+             " local columns on some rank: rows and columns must be spread over the ranks alike",
+             most[0] - 1, most[1] - 1);
+  PetscCall(BAICheckAssembled(obj, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Threads for this rank: what the user says in OMP_NUM_THREADS, else one for each of its cores. More than that there
+   are only where OMP_WAIT_POLICY makes threads sleep that wait. Else they spin, if need be for milliseconds, on cores
+   that other ranks need, as OpenMP knows only the threads of its own process
+*/
+PetscErrorCode BAIGetThreads(const BAI *bai, int *threads)
+{
+  const double     cores = PetscMin(bai->cores, omp_get_num_procs());
+  static PetscBool told  = PETSC_FALSE; /* each face would say the same */
+  char             text[16];
+  PetscBool        set, sleep = PETSC_FALSE;
+  int              wanted;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_NUM_THREADS", text, sizeof(text), &set));
+  *threads = PetscMax(1, (int)cores);
+  wanted   = set ? omp_get_max_threads() : *threads;
+  if (wanted > cores) {
+    PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_WAIT_POLICY", text, sizeof(text), &set));
+    if (set) PetscCall(PetscStrcasecmp(text, "passive", &sleep));
+  }
+  if (wanted <= cores || sleep) *threads = wanted;
+  if (wanted <= cores || told) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->obj,
+                      "Ranks x threads exceed the cores: this rank has %.3g of them, and runs %d of %d threads\n",
+                      cores, *threads, wanted));
+  told = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The mode that the options ask for, or that auto stands for as far as it is known */
+static BAIMode ModeNow(const BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+
+  if (o->mode != BAI_MODE_AUTO) return o->mode;
+  if (bai->face->solves) return BAI_MODE_ASYNC;
+  return bai->crowded || o->polynomial == BAI_POLYNOMIAL_FOURTH ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+}
+
+/* In use, or to be so */
+BAIMode BAIModeOf(const BAI *bai)
+{
+  return bai->engine ? bai->use.p.mode : ModeNow(bai);
+}
+
+static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
+{
+  enum {
+    MOST_APART = 32,  /* iterations: waits of ranks cost little then, and none works for long on what another is about
+                         to change */
+    FEW_ROWS   = 4096 /* of a rank, on average: its iterations take no time beside an exchange, and it is to wait for
+                         the others */
+  };
+  const BAIOptions *o = &bai->options;
+  BAIParameters    *p = &c->p;
+  PetscMPIInt       size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
+  c->refine = BAIRefineOf(o);
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: choices are compared as a whole */
+  p->mode        = ModeNow(bai);
+  p->block_size  = (BAIInt)c->block_size;
+  p->local_iters = o->local_iters;
+  p->local_omega = c->weight == BAI_WEIGHT_TAU
+    ? 0
+    : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
+  p->momentum    = o->momentum > 0.0                                                            ? 1
+       : p->mode == BAI_MODE_SYNC && !bai->face->solves && o->polynomial != BAI_POLYNOMIAL_NONE ? 2
+                                                                                                : 0;
+  p->l1          = c->weight == BAI_WEIGHT_L1;
+  p->apart       = bai->rows / size < FEW_ROWS ? 1 : MOST_APART;
+  p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->refined     = c->refine == BAI_REFINE_ASYNC;
+  p->unit        = bai->unit;
+  BAIResearchChoose(o, bai->first, p);
+  if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
+  else PetscCall(BAIGetThreads(bai, &p->threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What this rank would set up now; the weight is chosen by all of them */
+static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  c->backend  = bai->options.backend;
+  c->overlap  = bai->options.overlap;
+  c->exchange = bai->options.exchange;
+  c->weight   = weight;
+  if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
+  PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
+  PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
+  PetscCall(GetParameters(bai, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is to be done so that it is this choice for this matrix that is in use */
+static PetscErrorCode Compare(const BAI *bai, const Parts *m, const BAIChoice *c, int *work)
+{
+  PetscObjectId    id;
+  PetscObjectState state;
+  PetscBool        same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *work = WORK_ENGINE;
+  if (bai->engine) PetscCall(PetscMemcmp(c, &bai->use, sizeof(*c), &same));
+  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)m->A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)m->A, &state));
+  *work = id == bai->id && state == bai->state &&
+      (bai->options.weight != BAI_WEIGHT_AUTO || bai->set.weight == BAI_WEIGHT_AUTO)
+    ? WORK_NONE
+    : WORK_VALUES; /* what auto stands for is found from the values */
+  if (*work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIScatterFits(bai, m->nghost, m->garray, &same));
+  if (!same) *work = WORK_ENGINE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What BAI_WEIGHT_AUTO stands for */
+static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
+{
+  BAIChoice other;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  if (bai->options.weight != BAI_WEIGHT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIFindRadius(A, &bai->radius[0], &bai->radius[1]));
+  PetscCall(PetscMemcpy(&other, c, sizeof(other)));
+  other.weight = bai->radius[1] < 1.0 ? BAI_WEIGHT_NONE : BAI_WEIGHT_TAU;
+  PetscCall(GetParameters(bai, &other));
+  PetscCall(PetscMemcmp(c, &other, sizeof(other), &same));
+  if (!same) *work = WORK_ENGINE;
+  PetscCall(PetscMemcpy(c, &other, sizeof(other)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first bad row of the whole matrix, on all ranks, is an error. Many of them may be constraints. If its diagonal
+   entry is NaN or infinite, that is said instead, where somebody asks */
+PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBool *finite)
+{
+  const PetscObject obj = bai->obj;
+  PetscInt          none, first, mine, row, start, count;
+  PetscScalar       value;
+  PetscReal         size = 0.0, largest;
+  const char       *prefix;
+  IS                zeros;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &none, NULL));
+  PetscCall(MatGetOwnershipRange(A, &start, NULL));
+  first = start + (PetscInt)status.row;
+  mine  = status.code == BAI_ERR_DIAGONAL ? first : none;
+  PetscCallMPI(MPI_Allreduce(&mine, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
+  if (row == mine) {
+    PetscCall(MatGetValues(A, 1, &first, 1, &first, &value));
+    size = PetscIsNanScalar(value) ? (PetscReal)INFINITY : PetscAbsScalar(value); /* NaN is no largest one */
+  }
+  PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  if (finite) {
+    *finite = (PetscBool)!PetscIsInfOrNanReal(largest);
+    if (!*finite) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(largest == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE,
+             "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: "
+             "block-asynchronous iteration needs 1/a_ii to be finite",
+             row, (double)largest);
+  PetscCall(MatFindZeroDiagonals(A, &zeros));
+  PetscCall(ISGetSize(zeros, &count));
+  PetscCall(ISDestroy(&zeros));
+  PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
+  if (!prefix) prefix = "";
+  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
+          "Row %" PetscInt_FMT
+          " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it. "
+          "Such rows: %" PetscInt_FMT " of %" PetscInt_FMT ". If these are constraints, as of the pressure in a "
+          "flow, use PCFIELDSPLIT, with this solver for the other unknowns: -%sksp_type gmres -%spc_type fieldsplit "
+          "-%spc_fieldsplit_type schur -%spc_fieldsplit_detect_saddle_point -%sfieldsplit_0_pc_type baimg. Otherwise "
+          "use a direct solver: -%spc_type lu",
+          row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
+}
+
+/* The engine, for the partition in use and so much overlap */
+static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAIStatus *status)
+{
+  BAIPartition        partition = {.first = NULL};
+  const BAIPartition *blocks;
+
+  PetscFunctionBegin;
+  BAIEngineDestroy(&bai->engine);
+  if (!bai->origin) PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
+  blocks  = bai->origin ? BAIEnginePartition(bai->origin->engine) : partition.first ? &partition : NULL;
+  *status = BAIEngineCreate(bai->use.backend, M, blocks, &bai->use.p, &bai->engine);
+  if (status->code == BAI_ERR_DIAGONAL &&
+      !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+    bai->unit = bai->use.p.unit = bai->face->solves ? BAI_UNIT_ROWS : BAI_UNIT_ALL;
+    *status                     = BAIEngineCreate(bai->use.backend, M, blocks, &bai->use.p, &bai->engine);
+  }
+  PetscCall(BAIDestroyPartition(&partition));
+  if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With partition auto along strong couplings, or first in natural order, which shows whether that is good enough */
+static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
+{
+  const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO);
+  PetscBool       graph;
+
+  PetscFunctionBegin;
+  bai->strong = PETSC_FALSE;
+  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
+  if (choose) bai->use.partition = bai->strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
+  PetscCall(Create(bai, Ad, M, choose && !bai->strong ? 0 : bai->use.overlap, status));
+  if (!choose || bai->strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
+  if (graph) bai->use.partition = BAI_PARTITION_GRAPH;
+  if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The omega that is in use; that of auto is to be found anew for these values and parameters, by the first smoothing
+ * step */
+static void TakeOmega(BAI *bai, PetscBool anew)
+{
+  const PetscBool found = (PetscBool)(bai->options.omega == PETSC_DECIDE);
+
+  if (anew || !found) bai->smoothing_omega = 0.0;
+  if (anew) bai->largest = 0.0;
+  bai->omega = found ? 1.0 : bai->options.omega;
+}
+
+/* With -info: which kernels do the global iterations, and why others do not */
+static PetscErrorCode Explain(const BAI *bai)
+{
+  const BAIMode mode      = bai->use.p.mode;
+  char          text[512] = "";
+
+  PetscFunctionBegin;
+  PetscCall(BAICheckStatus(bai, BAIEngineExplain(bai->engine, mode, text, sizeof(text))));
+  if (text[0]) PetscCall(PetscInfo(bai->obj, "Kernels of mode %s: %s\n", BAIModes[mode], text));
+  if (bai->info.units)
+    PetscCall(PetscInfo(bai->obj,
+                        "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n",
+                        (PetscInt64)bai->info.units));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was found out is of one matrix, and of blocks as they were asked for */
+static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
+{
+  const BAIOptions *o = &bai->options, *set = &bai->set;
+  PetscObjectId     id;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  if (id != bai->seen) bai->unit = BAI_UNIT_NONE;
+  if (id != bai->seen || o->block_size != set->block_size || o->partition != set->partition ||
+      o->overlap != set->overlap)
+    bai->crowded = PETSC_FALSE;
+  bai->seen = id;
+  PetscCall(MatGetSize(A, &bai->rows, NULL));
+  PetscCall(MatGetOwnershipRange(A, &bai->first, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives back the arrays that this rank has got */
+static PetscErrorCode RestoreRows(BAIBackend backend, const Parts *m, BAIMatrix *M)
+{
+  PetscFunctionBegin;
+  if (M->A.i) PetscCall(BAIRestoreRows(backend, m->square, &M->A));
+  if (M->B.i) PetscCall(BAIRestoreRows(backend, m->other, &M->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values or a new engine, as this choice asks for, from the arrays of the matrix. All ranks do the same work, which
+ * may turn out to be more */
+static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choice, int *work)
+{
+  BAIStatus      status = BAIStatusOf(BAI_OK);
+  BAIMatrix      M      = {.nghost = (BAIInt)m->nghost};
+  PetscInt       n;
+  PetscBool      device = PETSC_FALSE;
+  BAIReal       *share  = NULL;
+  PetscErrorCode mine, code;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(m->A, &n, NULL));
+  M.n  = (BAIInt)n;
+  mine = BAIGetRows(choice->backend, m->square, &M.A, &device);
+  if (!mine && m->other) mine = BAIGetRows(choice->backend, m->other, &M.B, &device);
+  if (!mine && bai->origin) {
+    PetscCall(PetscMalloc1(n + 1, &share));
+    mine    = BAICheckStatus(bai, BAIEngineShares(bai->origin->engine, share));
+    M.share = share;
+  }
+  code = BAIAgree(bai, mine, work);
+  if (code) PetscCall(RestoreRows(choice->backend, m, &M)); /* also if it is another rank that has failed */
+  if (code) PetscCall(PetscFree(share));
+  PetscCall(code);
+  M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  if (*work == WORK_VALUES) {
+    status = BAIEngineUpdateValues(bai->engine, &M);
+    if (status.code == BAI_ERR_PATTERN || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) *work = WORK_ENGINE;
+    PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
+  }
+  PetscCall(PetscMemcpy(&bai->use, choice, sizeof(*choice)));
+  if (*work == WORK_ENGINE) {
+    PetscCall(BAIDisconnect(bai));
+    PetscCall(BAIScatterCreate(bai, m->A, m->other, m->nghost, m->garray));
+    mine = CreateBest(bai, m->square, &M, &status);
+    bai->setups++;
+  } else bai->updates++;
+  PetscCall(RestoreRows(choice->backend, m, &M));
+  PetscCall(PetscFree(share));
+  code = BAICheckDiagonal(bai, m->A, status, NULL);
+  if (!code) code = BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL);
+  if (code) PetscCall(BAIDropEngine(bai)); /* on all ranks */
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What does the global iterations */
+static PetscErrorCode ChooseRun(BAI *bai)
+{
+  PetscFunctionBegin;
+  bai->run = BAIIterate;
+  if (bai->use.refine == BAI_REFINE_SYNC) bai->run = BAIRunRefined;
+  else if (bai->use.refine == BAI_REFINE_NONE && bai->use.p.single) bai->run = BAIRunRounded;
+  PetscCall(BAIResearchSetUp(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An engine that holds this matrix, ready to iterate */
+static PetscErrorCode Renew(BAI *bai, const Parts *m, BAIChoice *choice, int *work)
+{
+  PetscErrorCode mine = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)m->A));
+  PetscCall(MatDestroy(&bai->A));
+  bai->A  = m->A;
+  bai->id = 0; /* until all ranks are known to have come through */
+  PetscCall(BAICheckMatrix(bai->obj, m->A));
+  PetscCall(ChooseWeight(bai, m->A, choice, work));
+  PetscCall(FillEngine(bai, m, choice, work));
+  if (*work == WORK_ENGINE) {
+    PetscCall(BAIConnect(bai, m->A, m->nghost, m->garray));
+    mine = BAITakeTurns(bai, m->A, m->nghost, m->garray);
+  }
+  if (mine) PetscCall(BAIDropEngine(bai)); /* on all ranks */
+  PetscCall(mine);
+  PetscCall(PetscObjectGetId((PetscObject)m->A, &bai->id));
+  PetscCall(PetscObjectStateGet((PetscObject)m->A, &bai->state));
+  BAIEngineInfo(bai->engine, &bai->info);
+  if (*work == WORK_ENGINE) PetscCall(Explain(bai));
+  bai->refinement.learnt = PETSC_FALSE;
+  if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
+  TakeOmega(bai, PETSC_TRUE);
+  bai->tau = 1.0;
+  if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, m->A, &bai->tau));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   With mode auto: few blocks could work at the same time if they took turns, on some rank; by the entries of rows, and,
+   if the engine is there, by its colours. More are wanted for a product P^T A P, which is a coarse level of multigrid:
+   what smooths best there does not pay
+*/
+static PetscErrorCode LookIfCrowded(BAI *bai, Mat A, Mat Ad)
+{
+  enum {
+    LONG_ROW      = 48, /* entries, with which nearly all blocks read from each other */
+    FEW_COLORS    = 8,
+    MANY_BLOCKS   = 64, /* of one colour: half of a large GPU has work */
+    COARSE_BLOCKS = 256
+  };
+  const PetscBool auto_mode = (PetscBool)(bai->options.mode == BAI_MODE_AUTO && !bai->face->solves);
+  int             mine, any;
+  PetscInt        n;
+  MatInfo         info;
+  MatProductType  product;
+
+  PetscFunctionBegin;
+  if (!auto_mode || bai->crowded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
+  mine = info.nz_used > LONG_ROW * (PetscLogDouble)n;
+  if (bai->engine && bai->info.colors > FEW_COLORS && bai->info.blocks < (int64_t)MANY_BLOCKS * bai->info.colors)
+    mine = 1;
+  PetscCall(MatProductGetType(A, &product));
+  if (bai->engine && bai->info.colors && product == MATPRODUCT_PtAP &&
+      bai->info.blocks < (int64_t)COARSE_BLOCKS * bai->info.colors)
+    mine = 1;
+  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
+  bai->crowded = (PetscBool)any;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Renew(), and where that shows that mode auto is to be another, once more */
+static PetscErrorCode RenewUncrowded(BAI *bai, const Parts *m, BAIChoice *choice, int *work)
+{
+  PetscBool crowded = bai->crowded;
+
+  PetscFunctionBegin;
+  if (*work == WORK_ENGINE) PetscCall(LookIfCrowded(bai, m->A, m->square));
+  if (bai->crowded != crowded) PetscCall(BAIAgree(bai, Choose(bai, m->square, choice->weight, choice), work));
+  crowded = bai->crowded;
+  PetscCall(Renew(bai, m, choice, work));
+  if (*work != WORK_ENGINE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(LookIfCrowded(bai, m->A, m->square));
+  if (bai->crowded == crowded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->obj,
+                      "mode auto: sync, as %d colors of %" PetscInt64_FMT
+                      " blocks leave little to do at the same time\n",
+                      bai->info.colors, (PetscInt64)bai->info.blocks));
+  PetscCall(BAIAgree(bai, Choose(bai, m->square, choice->weight, choice), work));
+  bai->setups--; /* that was to see this */
+  PetscCall(Renew(bai, m, choice, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc works on the stream that the engine works on */
+PetscErrorCode BAIIsOnStream(const BAI *bai, PetscBool *is)
+{
+  int   device;
+  void *stream;
+
+  PetscFunctionBegin;
+  *is = PETSC_TRUE;
+  if (!bai->engine || bai->use.backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
+  *is = (PetscBool)(stream == bai->use.p.stream);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The engine holds this matrix as it is now, and does what the options ask for, on this rank; what is not set up on
+ * some rank is not on all */
+PetscErrorCode BAIIsSetUp(const BAI *bai, Mat A, PetscBool *is)
+{
+  PetscObjectId    id;
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (!bai->engine || !bai->id) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (id != bai->given || state != bai->given_state) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIOptionsEqual(bai->face, &bai->set, &bai->options, is));
+  if (*is) PetscCall(BAIIsOnStream(bai, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in
+   the same state, and the same options; new values in an old pattern are put in place; only another pattern, or other
+   options, are cut anew
+*/
+PetscErrorCode BAISetUp(BAI *bai, Mat given)
+{
+  const PetscObject obj = bai->obj;
+  Parts             m;
+  BAIChoice         choice;
+  int               work = WORK_NONE;
+  PetscErrorCode    mine;
+
+  PetscFunctionBegin;
+  bai->given = 0; /* until all of it is done */
+  PetscCall(BAIOptionsCheckTogether(bai));
+  PetscCall(ForgetIfOther(bai, given));
+  PetscCall(BAIConvert(bai, given, &m.A));
+  PetscCall(BAIGetParts(obj, m.A, &m.square, &m.other, &m.nghost, &m.garray));
+  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)m.A)));
+  mine = Choose(bai, m.square,
+                bai->options.weight != BAI_WEIGHT_AUTO ? bai->options.weight
+                  : bai->engine                        ? bai->use.weight
+                                                       : BAI_WEIGHT_NONE,
+                &choice);
+  if (!mine && !bai->engine) bai->use.backend = choice.backend; /* which errors name */
+  if (!mine) mine = BAICheckStatus(bai, BAIBackendIsReady(choice.backend, choice.p.stream));
+  if (!mine) mine = Compare(bai, &m, &choice, &work);
+  PetscCall(BAIAgree(bai, mine, &work));
+  if (work != WORK_NONE) {
+    PetscCall(PetscLogEventBegin(BAI_SetUp, obj, m.A, 0, 0));
+    mine = RenewUncrowded(bai, &m, &choice, &work);
+    if (mine) bai->id = 0; /* what the engine was not made ready for is the next set-up's business */
+    PetscCall(
+      PetscLogEventEnd(BAI_SetUp, obj, m.A, 0, 0)); /* also after an error, which of gathered rows only some ranks have:
+                                                       those that wait in the log for all would wait in vain */
+    PetscCall(mine);
+    PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n",
+                        work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks,
+                        BAIEngineName(bai->engine)));
+  } else TakeOmega(bai, (PetscBool)(bai->options.momentum != bai->set.momentum));
+  PetscCall(ChooseRun(bai));
+  bai->set = bai->options;
+  PetscCall(PetscObjectGetId((PetscObject)given, &bai->given));
+  PetscCall(PetscObjectStateGet((PetscObject)given, &bai->given_state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No relaxation is set up any longer; collective */
+PetscErrorCode BAIDropEngine(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIDisconnect(bai));
+  BAIEngineDestroy(&bai->engine);
+  PetscCall(MatDestroy(&bai->A));
+  bai->id = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIReset(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIDestroyTransposed(bai));
+  PetscCall(BAIDropEngine(bai));
+  PetscCall(BAIScatterDestroy(bai));
+  PetscCall(MatDestroy(&bai->aij));
+  PetscCall(BAIResearchReset(bai));
+  PetscCall(VecDestroy(&bai->r));
+  PetscCall(VecDestroy(&bai->c));
+  PetscCall(BAIRefinementReset(bai));
+  PetscCall(BAIForgetNode(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,120 @@
+/*
+   The colours of mode color, of all ranks together: so a global iteration is Gauss-Seidel between ranks too, and
+   iterations depend little on how many there are. x is exchanged before each turn. On a device an exchange is a kernel,
+   and a turn often a launch: there each rank takes turns of its own, and its ghosts are those before the iteration.
+
+   Ranks find colours one after another where they are neighbours, and at the same time where not: a rank waits for
+   those neighbours that come before it in an order that is as if at random. That is how
+   M. T. Jones, P. E. Plassmann, "A parallel graph coloring heuristic", SIAM J. Sci. Comput. 14, 1993, colour vertices
+*/
+#include "../petsc/baiimpl.h"
+#include "../common/hash.h"
+#include <petscsf.h>
+
+static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
+{
+  int can = bai->scatter && bai->use.backend == BAI_BACKEND_HOST && BAIModeOf(bai) == BAI_MODE_COLOR;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->obj)));
+  *all = (PetscBool)can;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For which ghosts a rank waits: those of ranks that are before it */
+static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[], PetscBool before[])
+{
+  PetscLayout columns;
+  PetscMPIInt rank, owner;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  PetscCall(MatGetLayouts(A, NULL, &columns));
+  for (PetscInt k = 0; k < nghost; k++) {
+    PetscCall(PetscLayoutFindOwner(columns, garray[k], &owner));
+    before[k] = (PetscBool)(BAIHash((uint64_t)owner) < BAIHash((uint64_t)rank));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The colours of this rank's rows, when all ranks have theirs */
+static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, const PetscBool before[], BAIInt color[])
+{
+  Vec          x, ghost;
+  PetscScalar *value; /* colours, from 1 on, and 0 where there is none yet */
+  BAIInt      *theirs;
+  BAIStatus    status = BAIStatusOf(BAI_OK);
+  int          done = 0, all = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(VecDuplicate(bai->ghost, &ghost));
+  PetscCall(PetscMalloc1(PetscMax(n, nghost) + 1, &value));
+  PetscCall(PetscMalloc1(nghost + 1, &theirs));
+  for (PetscInt k = 0; k < nghost; k++) theirs[k] = -1;
+  while (!all) {
+    if (!done) {
+      done = 1;
+      for (PetscInt k = 0; k < nghost && done; k++) done = !before[k] || theirs[k] >= 0;
+      if (done) status = BAIEngineColor(bai->engine, theirs, color);
+    }
+    for (PetscInt i = 0; i < n; i++) value[i] = done ? (PetscReal)color[i] + 1 : 0;
+    PetscCall(BAIToGhosts(bai, x, ghost, 1, value, value));
+    for (PetscInt k = 0; k < nghost; k++) theirs[k] = (BAIInt)PetscRealPart(value[k]) - 1;
+    PetscCallMPI(MPI_Allreduce(&done, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  }
+  PetscCall(PetscFree(theirs));
+  PetscCall(PetscFree(value));
+  PetscCall(VecDestroy(&ghost));
+  PetscCall(VecDestroy(&x));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The own rows that other ranks read */
+static PetscErrorCode FindShown(BAI *bai, Mat A, PetscInt n, PetscInt nghost, const PetscInt garray[])
+{
+  PetscSF         sf;
+  PetscLayout     columns;
+  const PetscInt *readers;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(bai->shown));
+  PetscCall(PetscMalloc1(n + 1, &bai->shown));
+  PetscCall(MatGetLayouts(A, NULL, &columns));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
+  PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
+  PetscCall(PetscSFComputeDegreeBegin(sf, &readers));
+  PetscCall(PetscSFComputeDegreeEnd(sf, &readers));
+  bai->nshown = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    if (readers[i]) bai->shown[bai->nshown++] = (BAIInt)i;
+  }
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks take turns together from now on, if they can; with the transposed matrix those that they take with the matrix;
+ * collective */
+PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
+{
+  PetscBool *before, all = PETSC_FALSE;
+  PetscInt   n, turns    = 0;
+
+  PetscFunctionBegin;
+  PetscCall(WantsTurns(bai, &all));
+  if (!all) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(PetscFree(bai->color));
+  PetscCall(PetscCalloc1(n + 1, &bai->color));
+  PetscCall(PetscMalloc1(nghost + 1, &before));
+  PetscCall(FindBefore(A, nghost, garray, before));
+  if (bai->origin) PetscCall(PetscArraycpy(bai->color, bai->origin->color, n));
+  else PetscCall(FindColors(bai, A, n, nghost, before, bai->color));
+  if (!bai->connected) PetscCall(FindShown(bai, A, n, nghost, garray));
+  for (PetscInt i = 0; i < n; i++) turns = PetscMax(turns, (PetscInt)bai->color[i] + 1);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &turns, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineTakeTurns(bai->engine, (BAIInt)turns, bai->color)), NULL));
+  PetscCall(PetscFree(before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

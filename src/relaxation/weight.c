@@ -1,0 +1,315 @@
+/*
+   Weights: whether the iteration converges for any order of updates, and what damps it if it may not
+*/
+#include "../petsc/baiimpl.h"
+#include "coloring.h"
+#include "scale.h"
+#include <petsc/private/petscimpl.h>
+#include <float.h>
+
+/* A with the absolute values of its entries */
+static PetscErrorCode CreateAbs(Mat A, Mat *absA)
+{
+  Mat       parts[2];
+  PetscBool mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, absA));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  parts[0] = *absA;
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(*absA, &parts[0], &parts[1], NULL));
+  for (int p = 0; p < (mpi ? 2 : 1); p++) {
+    PetscScalar *a;
+    MatInfo      info;
+
+    PetscCall(MatGetInfo(parts[p], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArray(parts[p], &a));
+    for (PetscInt k = 0; k < (PetscInt)info.nz_used; k++) a[k] = PetscAbsScalar(a[k]);
+    PetscCall(MatSeqAIJRestoreArray(parts[p], &a));
+  }
+  PetscCall(PetscObjectStateIncrease((PetscObject)*absA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Bounds of the spectral radius of |I - D^{-1}A| from both sides: for every positive w it lies between the smallest and
+   the largest quotient of the entries of |I - D^{-1}A| w and w (Collatz, Wielandt). w is made to fit by a power
+   iteration; it stops as soon as it is known on which side of one the radius lies
+*/
+PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
+{
+  enum {
+    PRODUCTS = 50
+  };
+  Mat absA;
+  Vec d, w, next, quotient;
+
+  PetscFunctionBegin;
+  PetscCall(CreateAbs(A, &absA));
+  PetscCall(MatCreateVecs(A, &w, &d));
+  PetscCall(VecDuplicate(w, &next));
+  PetscCall(VecDuplicate(w, &quotient));
+  PetscCall(MatGetDiagonal(absA, d));
+  PetscCall(VecReciprocal(d));
+  PetscCall(VecSet(w, 1.0));
+  *lower = 0.0;
+  *upper = PETSC_MAX_REAL;
+  for (int k = 0; k < PRODUCTS && *lower < 1.0 && *upper >= 1.0; k++) {
+    PetscReal least, most;
+
+    PetscCall(MatMult(absA, w, next));
+    PetscCall(VecPointwiseMult(next, next, d));
+    PetscCall(VecAXPY(next, -1.0, w));
+    PetscCall(VecPointwiseDivide(quotient, next, w));
+    PetscCall(VecMin(quotient, NULL, &least));
+    PetscCall(VecMax(quotient, NULL, &most));
+    *lower = PetscMax(*lower, least);
+    *upper = PetscMin(*upper, most);
+    PetscCall(VecAXPBY(w, 0.5, 0.5, next)); /* stays positive, and has the same eigenvectors */
+    PetscCall(VecNormalize(w, NULL));
+  }
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&next));
+  PetscCall(VecDestroy(&quotient));
+  PetscCall(MatDestroy(&absA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the eigenvalues are found of */
+typedef struct {
+  BAI *bai;
+  Vec  x, zero; /* a copy of the operand; a right-hand side */
+} Iteration;
+
+/* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
+static PetscErrorCode Iterate(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
+{
+  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1};
+
+  PetscFunctionBegin;
+  PetscCall(BAIIterate(it->bai, b, x, guess_zero, 1, &step, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = M^{-1}A x, which is x less what an iteration with a right-hand side of zero makes of it: to the bit the same
+ * every time, as products of PETSc on a GPU are not */
+static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
+{
+  Iteration *iteration;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(shell, &iteration));
+  PetscCall(VecCopy(x, iteration->x));
+  PetscCall(Iterate(iteration, iteration->zero, iteration->x, PETSC_FALSE));
+  PetscCall(VecWAXPY(y, -1.0, iteration->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To ten bits: what is found twice is the same twice, though dot products on a GPU may be rounded in another order */
+static PetscReal Rounded(PetscReal value)
+{
+  int exponent;
+
+  if (!(value > 0.0) || PetscIsInfOrNanReal(value) || value == PETSC_MAX_REAL) return value;
+  const double part = frexp((double)value, &exponent);
+
+  return (PetscReal)ldexp(round(part * 1024.0) / 1024.0, exponent);
+}
+
+/* Entries between -1/2 and 1/2, as if at random, by the number of the row: PETSc's generator takes as long for one as
+ * some iterations do */
+static PetscErrorCode SetNoise(const BAI *bai, Vec x)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+  PetscScalar *array;
+  PetscInt     first, n;
+  BAIStatus    status;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(x, &first, NULL));
+  PetscCall(VecGetLocalSize(x, &n));
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayWrite(x, &array));
+  else PetscCall(VecGetArrayWriteAndMemType(x, &array, &memtype));
+  status = BAIBackendNoise(bai->use.backend, PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST,
+                           bai->use.p.stream, (int64_t)first, (BAIInt)n, (BAIScalar *)array);
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayWrite(x, &array));
+  else PetscCall(VecRestoreArrayWriteAndMemType(x, &array));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES. Of
+   complex ones, of a nonsymmetric matrix, |lambda|^2/Re lambda counts, whose damping makes each of them converge. most
+   is 0 if there is none with a positive real part
+*/
+static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *least, PetscReal *most)
+{
+  enum {
+    STEPS = 20 /* at most */
+  };
+  const PetscReal noise     = bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  Iteration       iteration = {.bai = bai};
+  KSP             ksp;
+  PC              pc;
+  Mat             shell;
+  const char     *prefix;
+  Vec             x, b;
+  PetscReal       re[STEPS + 1], im[STEPS + 1], size;
+  PetscInt        n, m, N;
+
+  PetscFunctionBegin;
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, BAI_MODE_SYNC)), NULL));
+  BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &iteration.x));
+  PetscCall(VecDuplicate(b, &iteration.zero));
+  PetscCall(VecZeroEntries(iteration.zero));
+  PetscCall(SetNoise(bai, x));
+  PetscCall(VecShift(x, 0.5));
+  PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
+  PetscCall(VecNorm(b, NORM_INFINITY, &size));
+  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
+  PetscCall(VecNorm(b, NORM_2, &size));
+  PetscCall(VecScale(b,
+                     BAIScaleOf(
+                       ilogb((double)size)))); /* below one, as GMRES compares with its norm what is left of a vector */
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
+  PetscCall(MatShellSetOperation(shell, MATOP_MULT, (void (*)(void))MatMult_Iteration));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, steps));
+  PetscCall(
+    KSPGMRESSetHapTol(ksp,
+                      PetscSqrtReal(noise))); /* of directions that are rounding errors no eigenvalues are wanted */
+  PetscCall(KSPOrthogonalizationSetCGSRefinementType(ksp, KSP_ORTHOGONALIZATION_CGS_REFINE_IFNEEDED));
+  PetscCall(KSPSetOperators(ksp, shell, shell));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPSetComputeEigenvalues(ksp, PETSC_TRUE));
+  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, steps));
+  PetscCall(VecZeroEntries(x));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
+  *least = PETSC_MAX_REAL;
+  *most  = 0.0;
+  size   = 0.0;
+  for (PetscInt k = 0; k < n; k++) size = PetscMax(size, PetscMax(PetscAbsReal(im[k]), PetscAbsReal(re[k])));
+  for (PetscInt k = 0; k < n; k++) {
+    if (re[k] <= PetscSqrtReal(noise) * size) continue; /* of a singular matrix, zero but for rounding errors */
+    *least = PetscMin(*least, re[k]);
+    *most  = PetscMax(*most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
+  }
+  *least = Rounded(*least);
+  *most  = Rounded(*most);
+  PetscCall(VecDestroy(&iteration.x));
+  PetscCall(VecDestroy(&iteration.zero));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&shell));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* tau = 2/(lambda_1 + 1.1 lambda_n), as the largest eigenvalue is a little larger than the largest found; M is D if
+ * there is one local sweep */
+PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
+{
+  const PetscReal more = 1.1;
+  PetscReal       least, most;
+
+  PetscFunctionBegin;
+  PetscCall(FindSpectrum(bai, A, 20, &least, &most));
+  *tau = most > 0.0 ? 2.0 / (least + more * most) : 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The global iterations of applications have the weights of a polynomial */
+PetscBool BAIUsesPolynomial(const BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+
+  if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
+  return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
+                     ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
+                      bai->use.weight != BAI_WEIGHT_TAU));
+}
+
+/* The largest eigenvalue that a polynomial is to be for, a little more than that found */
+PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
+{
+  const PetscReal more = 1.1;
+  PetscReal       least, most;
+
+  PetscFunctionBegin;
+  PetscCall(FindSpectrum(bai, A, 10, &least, &most));
+  *largest = most > 0.0 ? more * most : 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a random error, by how much so many global iterations with this omega multiply its energy, |e^H A e|; 0 if that
+ * says nothing */
+static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Vec y, PetscReal omega, PetscReal *factor)
+{
+  const PetscInt  its  = 6;
+  const BAIStep   step = {.mode = BAIModeOf(bai), .direction = BAI_FORWARD, .omega = (BAIReal)omega, .fresh = 1};
+  PetscScalar     energy;
+  const PetscReal enough = PETSC_MACHINE_EPSILON;
+
+  PetscFunctionBegin;
+  PetscCall(VecCopy(start, x));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDot(y, x, &energy));
+  *factor = PetscAbsReal(PetscRealPart(energy));
+  PetscCall(BAIIterate(bai, zero, x, PETSC_FALSE, its, &step, NULL));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDot(y, x, &energy));
+  *factor = *factor > 0.0 ? PetscAbsReal(PetscRealPart(energy)) / *factor : 0.0;
+  if (!(*factor > enough) || PetscIsInfOrNanReal(*factor)) *factor = *factor > 1.0 ? PETSC_MAX_REAL : 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What omega auto stands for. Over-relaxation is for blocks that take turns, where it makes up for damped local sweeps;
+   as it leaves more of what is rough and less of what is smooth, it is taken where it is no worse for both together,
+   and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn
+   together. Damping is for boundaries of ranks that do not take turns together
+*/
+PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
+{
+  const PetscReal raised[] = {1.3, 1.15}, on_ranks = 0.8, as_good = 1.05, clearly = 0.8;
+  const PetscBool apart = (PetscBool)(bai->scatter && !bai->info.turns),
+                  raise = (PetscBool)(!apart && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
+  Vec       start, zero, x, y;
+  PetscReal one, factor;
+
+  PetscFunctionBegin;
+  *omega = 1.0;
+  if (BAIModeOf(bai) != BAI_MODE_COLOR || bai->options.momentum != 0.0 || bai->use.weight == BAI_WEIGHT_TAU)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &start));
+  PetscCall(VecDuplicate(x, &zero));
+  PetscCall(VecZeroEntries(zero));
+  PetscCall(SetNoise(bai, start));
+  PetscCall(FindEnergy(bai, A, start, zero, x, y, 1.0, &one));
+  for (int k = 0; raise && one > 0.0 && *omega == 1.0 && k < 2; k++) {
+    PetscCall(FindEnergy(bai, A, start, zero, x, y, raised[k], &factor));
+    if (factor <= as_good * one) *omega = raised[k];
+  }
+  if (apart && one > 0.0) {
+    PetscCall(FindEnergy(bai, A, start, zero, x, y, on_ranks, &factor));
+    if (factor < clearly * one) *omega = on_ranks;
+  }
+  PetscCall(VecDestroy(&start));
+  PetscCall(VecDestroy(&zero));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,470 @@
+/*
+   Faults: those that are asked for, and what a solve notices of any, whoever caused them
+*/
+#include "research.h"
+#include "../relaxation/fault.h"
+
+enum {
+  STILL_ITS   = 20, /* iterations in which the norm falls by less than STILL of itself: it does not fall any more */
+  STILL_LOOKS = 3   /* in which a row has not changed */
+};
+#define STILL 1e-8
+#define GROWN 1e2 /* times the largest norm of a block at the look before */
+
+/* Something about faults is asked for: nobody else solves in one launch, or looks */
+PetscBool BAIHasFaults(const BAIOptions *o)
+{
+  return (PetscBool)(o->fault_fraction > 0.0 || o->fault_detect);
+}
+
+/* Those that are asked for, as the engine takes them; row is this rank's first. Only fields are written, as choices are
+ * compared as a whole */
+void BAIFaultsChoose(const BAIOptions *o, PetscInt row, BAIFault *fault)
+{
+  const BAIInt at = (BAIInt)o->fault_at, recover = (BAIInt)o->fault_recover;
+
+  fault->fraction = o->fault_fraction;
+  if (!(o->fault_fraction > 0.0)) return;
+  fault->type  = o->fault_type;
+  fault->first = at;
+  fault->last  = recover && recover < BAI_INT_MAX - at ? at + recover : BAI_INT_MAX;
+  fault->seed  = (BAIInt)o->fault_seed;
+  fault->row   = (BAIInt)row;
+}
+
+/* The engine's copy of the matrix is made anew */
+static PetscErrorCode CopyMatrix(BAI *bai)
+{
+  PetscFunctionBegin;
+  bai->research->watch.flipped = PETSC_FALSE;
+  bai->id                      = 0; /* so that it is not taken for what the engine has */
+  PetscCall(BAISetUp(bai, bai->A));
+  BAIEngineRecover(bai->engine, (BAIInt)bai->research->watch.last);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||r_J||^2 of this rank's blocks, and how many of them are not numbers */
+static PetscErrorCode BlockNorms(const BAI *bai, Vec r, PetscReal *norm2)
+{
+  const BAIWatch    *w = &bai->research->watch;
+  const PetscScalar *rr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(norm2, (size_t)w->blocks));
+  PetscCall(VecGetArrayRead(r, &rr));
+  for (PetscInt i = 0; i < w->n; i++) norm2[w->block[i]] += PetscRealPart(rr[i] * PetscConj(rr[i]));
+  PetscCall(VecRestoreArrayRead(r, &rr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What rounding may do to a residual of x */
+static PetscErrorCode Rounding(const BAI *bai, Vec b, Vec x, PetscReal *size)
+{
+  PetscReal bnorm, xnorm;
+
+  PetscFunctionBegin;
+  PetscCall(BAIVecNorm(b, &bnorm));
+  PetscCall(BAIVecNorm(x, &xnorm));
+  *size = PETSC_MACHINE_EPSILON * (bai->research->watch.anorm * xnorm + bnorm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyDetection(BAIWatch *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(w->block));
+  PetscCall(PetscFree(w->norm2));
+  PetscCall(PetscFree(w->still));
+  PetscCall(VecDestroy(&w->good));
+  PetscCall(VecDestroy(&w->r));
+  PetscCall(VecDestroy(&w->diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What detection compares with: the blocks, which may be others than in the last solve, x and the largest residual of a
+ * block */
+static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
+{
+  BAIWatch *w = &bai->research->watch;
+  PetscReal norm1, norminf;
+
+  PetscFunctionBegin;
+  PetscCall(DestroyDetection(w));
+  PetscCall(VecGetLocalSize(x, &w->n));
+  PetscCall(PetscMalloc1(w->n, &w->block));
+  w->blocks = (PetscInt)bai->info.blocks;
+  PetscCall(PetscMalloc1((size_t)w->blocks, &w->norm2));
+  PetscCall(PetscCalloc1(w->n, &w->still));
+  BAIEngineBlocks(bai->engine, w->block);
+  PetscCall(VecDuplicate(x, &w->good));
+  PetscCall(VecDuplicate(b, &w->r));
+  PetscCall(VecDuplicate(b, &w->diagonal));
+  PetscCall(MatGetDiagonal(bai->A, w->diagonal));
+  PetscCall(MatNorm(bai->A, NORM_1, &norm1));
+  PetscCall(MatNorm(bai->A, NORM_INFINITY, &norminf));
+  w->anorm = PetscSqrtReal(norm1) * PetscSqrtReal(norminf);
+  if (guess_zero) PetscCall(VecZeroEntries(w->good));
+  else PetscCall(VecCopy(x, w->good));
+  PetscCall(MatResidual(bai->A, b, w->good, w->r));
+  PetscCall(BlockNorms(bai, w->r, w->norm2));
+  w->most2 = 0.0;
+  for (PetscInt k = 0; k < w->blocks; k++) w->most2 = PetscMax(w->most2, w->norm2[k]);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &w->most2, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve begins */
+PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
+{
+  BAIWatch      *w     = &bai->research->watch;
+  const BAIFault fault = bai->use.p.fault;
+
+  PetscFunctionBegin;
+  w->last = (PetscInt)fault.last;
+  if (w->flipped) PetscCall(CopyMatrix(bai));
+  w->faults = w->resets = w->copies = w->reassigned = w->left = w->retries = 0;
+  w->stagnates = w->copied = PETSC_FALSE;
+  w->its                   = 0;
+  w->norm                  = -1.0;
+  if (!BAIHasFaults(&bai->options)) PetscFunctionReturn(PETSC_SUCCESS);
+  BAIEngineRecover(bai->engine, fault.last);
+  if (bai->options.fault_detect) PetscCall(StartDetection(bai, b, x, guess_zero));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Flips bits of x, or of the copy of the matrix */
+static PetscErrorCode Flip(BAI *bai, Vec x)
+{
+  const BAIFault *fault   = &bai->use.p.fault;
+  PetscInt        flipped = 0, n;
+  BAIInt          mine    = 0;
+  PetscScalar    *xx;
+
+  PetscFunctionBegin;
+  if (fault->type == BAI_FAULT_MATRIX) {
+    PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineFlip(bai->engine, &mine)), NULL));
+    bai->research->watch.flipped = PETSC_TRUE;
+  } else {
+    PetscCall(VecGetLocalSize(x, &n));
+    PetscCall(VecGetArray(x, &xx));
+    for (PetscInt i = 0; i < n; i++) {
+      if (!BAIFaultHits(fault, (BAIInt)i)) continue;
+      BAIFaultFlip(fault, (BAIInt)i, xx + i, sizeof(PetscReal));
+      mine++;
+    }
+    PetscCall(VecRestoreArray(x, &xx));
+  }
+  flipped = (PetscInt)mine;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &flipped, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)x)));
+  PetscCall(PetscInfo(bai->obj, "Iteration %" PetscInt_FMT ": a bit of %s is flipped in %" PetscInt_FMT " rows\n",
+                      (PetscInt)fault->first, fault->type == BAI_FAULT_X ? "x" : "the copy of the matrix", flipped));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Global iterations of which so many of the solve, how->done, were done before; what is to happen between two of them
+ * does */
+PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                            PetscReal *rnorm)
+{
+  BAIRunFunction *run   = bai->research->run;
+  BAIWatch       *w     = &bai->research->watch;
+  const BAIFault *fault = &bai->use.p.fault;
+  const PetscBool flips = (PetscBool)(fault->fraction > 0 &&
+                                      (fault->type == BAI_FAULT_X || fault->type == BAI_FAULT_MATRIX));
+  BAIStep         step  = *how;
+  PetscInt        done  = (PetscInt)how->done;
+
+  PetscFunctionBegin;
+  step.faulty = fault->fraction > 0;
+  if (!count) PetscCall((*run)(bai, b, x, guess_zero, 0, &step, rnorm));
+  while (count > 0) {
+    const PetscInt next = flips && done <= fault->first ? (PetscInt)fault->first
+      : w->flipped && done <= w->last                   ? w->last
+                                                        : PETSC_MAX_INT;
+    PetscInt       n    = PetscMin(count, next - done);
+
+    if (!n) { /* it is time, and the event is not to come again */
+      if (next == w->last) PetscCall(CopyMatrix(bai));
+      else {
+        if (guess_zero) PetscCall(VecZeroEntries(x));
+        guess_zero = PETSC_FALSE;
+        PetscCall(Flip(bai, x));
+      }
+      n = PetscMin(count, w->flipped && w->last > done ? w->last - done : count);
+    }
+    step.done = (BAIInt)done;
+    PetscCall((*run)(bai, b, x, guess_zero, n, &step, n == count ? rnorm : NULL));
+    guess_zero = PETSC_FALSE;
+    step.fresh = 0;
+    count -= n;
+    done += n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks whose residual is too large; of the others w->norm2 becomes what the next ones are compared with */
+static PetscInt CountBad(const BAI *bai, PetscBool growth)
+{
+  const BAIWatch *w   = &bai->research->watch;
+  PetscInt        bad = 0;
+
+  for (PetscInt k = 0; k < w->blocks; k++) {
+    const PetscReal norm2 = w->norm2[k];
+
+    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > GROWN * GROWN * w->most2)) bad++;
+  }
+  return bad;
+}
+
+/* Bad blocks go back to their last good x */
+static PetscErrorCode ResetBlocks(BAI *bai, Vec x, PetscBool growth)
+{
+  const BAIWatch    *w = &bai->research->watch;
+  const PetscScalar *good;
+  PetscScalar       *xx;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(w->good, &good));
+  PetscCall(VecGetArray(x, &xx));
+  for (PetscInt i = 0; i < w->n; i++) {
+    const PetscReal norm2 = w->norm2[w->block[i]];
+
+    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > GROWN * GROWN * w->most2)) xx[i] = good[i];
+  }
+  PetscCall(VecRestoreArray(x, &xx));
+  PetscCall(VecRestoreArrayRead(w->good, &good));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows that have not changed in a few looks, though an update would have changed them; x is good */
+static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost)
+{
+  BAIWatch          *w = &bai->research->watch;
+  const PetscScalar *rr, *xx, *good, *d;
+
+  PetscFunctionBegin;
+  *lost = 0;
+  PetscCall(VecGetArrayRead(w->r, &rr));
+  PetscCall(VecGetArrayRead(x, &xx));
+  PetscCall(VecGetArrayRead(w->good, &good));
+  PetscCall(VecGetArrayRead(w->diagonal, &d));
+  for (PetscInt i = 0; i < w->n; i++) {
+    const PetscReal size  = PetscAbsScalar(rr[i]);
+    const PetscBool still = (PetscBool)(xx[i] == good[i] && size > 1e-3 * most &&
+                                        size >
+                                          100 * PETSC_MACHINE_EPSILON * PetscAbsScalar(d[i]) * PetscAbsScalar(xx[i]));
+
+    w->still[i] = still ? (unsigned char)PetscMin(w->still[i] + 1, STILL_LOOKS) : 0;
+    *lost += w->still[i] == STILL_LOOKS;
+  }
+  PetscCall(VecRestoreArrayRead(w->diagonal, &d));
+  PetscCall(VecRestoreArrayRead(w->good, &good));
+  PetscCall(VecRestoreArrayRead(x, &xx));
+  PetscCall(VecRestoreArrayRead(w->r, &rr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual of x, by blocks, and its norm */
+static PetscErrorCode Inspect(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
+{
+  PetscFunctionBegin;
+  PetscCall(MatResidual(bai->A, b, x, bai->research->watch.r));
+  PetscCall(BAIVecNorm(bai->research->watch.r, rnorm));
+  PetscCall(BlockNorms(bai, bai->research->watch.r, bai->research->watch.norm2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Sum(const BAI *bai, PetscInt *count)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 1, MPIU_INT, MPI_SUM, PetscObjectComm(bai->obj)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x is good: what comes is compared with it */
+static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
+{
+  BAIWatch *w     = &bai->research->watch;
+  PetscReal most2 = 0.0, most;
+  PetscInt  lost;
+
+  PetscFunctionBegin;
+  if (w->retries == 1 || w->retries == 2) w->faults++; /* what was repaired stays away */
+  w->retries = 0;
+  for (PetscInt k = 0; k < w->blocks; k++) most2 = PetscMax(most2, w->norm2[k]);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most2, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
+  w->most2 = most2;
+  PetscCall(VecNorm(w->r, NORM_INFINITY, &most));
+  PetscCall(CountStill(bai, x, most, &lost));
+  PetscCall(Sum(bai, &lost));
+  if (lost) {
+    w->faults++;
+    w->reassigned += lost;
+    w->last = its;
+    w->norm = -1.0;
+    BAIEngineRecover(bai->engine, (BAIInt)its);
+    PetscCall(PetscArrayzero(w->still, (size_t)w->n));
+    PetscCall(PetscInfo(bai->obj,
+                        "Iteration %" PetscInt_FMT ": %" PetscInt_FMT " rows are not updated, others take them over\n",
+                        its, lost));
+  }
+  PetscCall(VecCopy(x, w->good));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds faults and repairs them; then x, the norm and what follows in the step are new */
+static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
+{
+  BAIWatch       *w       = &bai->research->watch;
+  const PetscReal engines = *rnorm;
+  const PetscBool growth  = (PetscBool)(bai->options.momentum == 0.0);
+  PetscReal       rounding;
+  PetscInt        bad;
+
+  PetscFunctionBegin;
+  PetscCall(Inspect(bai, b, x, rnorm));
+  PetscCall(Rounding(bai, b, x, &rounding));
+  if (!PetscIsInfOrNanReal(*rnorm) && !(PetscAbsReal(engines - *rnorm) <= 100 * rounding)) {
+    PetscCall(
+      PetscInfo(bai->obj,
+                "Iteration %" PetscInt_FMT
+                ": the residual norm of the copied matrix, %g, is not that of the matrix, %g, which is copied anew\n",
+                its, (double)engines, (double)*rnorm));
+    PetscCall(CopyMatrix(bai));
+    w->copies++;
+    w->faults++;
+    step->fresh = 1;
+  } else if (!PetscIsInfOrNanReal(*rnorm))
+    *rnorm = engines; /* by which the iteration goes on as it would without detection */
+  bad = CountBad(bai, growth);
+  PetscCall(Sum(bai, &bad));
+  if (!bad || w->retries == 3) { /* the third time it is the iteration itself */
+    if (!bad) PetscCall(Accept(bai, its, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscInfo(bai->obj,
+                      "Iteration %" PetscInt_FMT ", residual norm %g: too large in %" PetscInt_FMT " blocks, %s\n", its,
+                      (double)*rnorm, bad, w->retries < 2 ? "which go back" : "still, so the iteration diverges"));
+  if (++w->retries == 3) PetscFunctionReturn(PETSC_SUCCESS);
+  if (w->retries == 2) {
+    PetscCall(CopyMatrix(bai));
+    w->copies++;
+  }
+  w->resets += bad;
+  PetscCall(ResetBlocks(bai, x, growth));
+  PetscCall(Inspect(bai, b, x, rnorm));
+  step->fresh = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows in which nearly all of the residual is */
+static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
+{
+  const PetscScalar *rr;
+  PetscInt           n;
+  PetscReal          most;
+
+  PetscFunctionBegin;
+  PetscCall(BAINeedWork(bai, bai->A));
+  PetscCall(MatResidual(bai->A, b, x, bai->r));
+  bai->refinement.seen = PETSC_FALSE;
+  PetscCall(VecNorm(bai->r, NORM_INFINITY, &most));
+  PetscCall(VecGetLocalSize(bai->r, &n));
+  PetscCall(VecGetArrayRead(bai->r, &rr));
+  *rows = 0;
+  for (PetscInt i = 0; i < n; i++) *rows += PetscAbsScalar(rr[i]) > 1e-6 * most;
+  PetscCall(VecRestoreArrayRead(bai->r, &rr));
+  PetscCall(Sum(bai, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the norm does not fall any more, and nothing is left to be done about it */
+static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
+{
+  BAIWatch *w = &bai->research->watch;
+  PetscReal rounding;
+
+  PetscFunctionBegin;
+  if (!(PetscAbsReal(rnorm - w->norm) <= STILL * w->norm) ||
+      (its < w->last && w->last < (PetscInt)BAI_INT_MAX &&
+       bai->options.fault_fraction > 0.0)) { /* it falls, or a recovery is to come */
+    if (w->copied && rnorm < w->norm) {
+      w->faults++;
+      w->copied = PETSC_FALSE;
+    }
+    w->norm = rnorm;
+    w->its  = its;
+  }
+  if (its - w->its < STILL_ITS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Rounding(bai, b, x, &rounding));
+  if (bai->options.fault_detect && !w->copied && rnorm > 100 * rounding) {
+    PetscCall(PetscInfo(bai->obj,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, so the matrix is copied anew\n",
+                        its, (double)rnorm));
+    PetscCall(CopyMatrix(bai));
+    w->copies++;
+    w->copied = PETSC_TRUE;
+    w->its    = its;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(CountLeft(bai, b, x, &w->left));
+  w->stagnates = PETSC_TRUE;
+  if (rnorm > 100 * rounding)
+    PetscCall(PetscInfo(bai->obj,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, left in %" PetscInt_FMT
+                        " rows, which are not updated as they should be\n",
+                        its, (double)rnorm, w->left));
+  else
+    PetscCall(PetscInfo(bai->obj,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, as small as rounding allows\n",
+                        its, (double)rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After a look at the residual norm: faults are repaired, and stagnation is noticed */
+PetscErrorCode BAIFaultsLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
+{
+  PetscFunctionBegin;
+  if (!BAIHasFaults(&bai->options)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->options.fault_detect) PetscCall(Detect(bai, its, b, x, rnorm, step));
+  PetscCall(LookForStagnation(bai, its, b, x, *rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIFaultsView(const BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o = &bai->options;
+  const BAIWatch   *w = &bai->research->watch;
+
+  PetscFunctionBegin;
+  if (o->fault_fraction > 0.0) {
+    char recovered[64] = "never recovered";
+
+    if (o->fault_recover)
+      PetscCall(PetscSNPrintf(recovered, sizeof(recovered), "recovered after %" PetscInt_FMT, o->fault_recover));
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  faults of type %s: fraction %g, at iteration %" PetscInt_FMT
+                                     ", %s, seed %" PetscInt_FMT "\n",
+                                     BAIFaultTypes[o->fault_type], (double)o->fault_fraction, o->fault_at, recovered,
+                                     o->fault_seed));
+  }
+  if (o->fault_detect)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  faults found in the last solve %" PetscInt_FMT ": blocks reset %" PetscInt_FMT
+                                     ", rows taken over %" PetscInt_FMT ", copies of the matrix %" PetscInt_FMT "\n",
+                                     w->faults, w->resets, w->reassigned, w->copies));
+  if (w->stagnates)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer,
+                             "  the last solve stagnated: the residual norm stayed at %g from iteration %" PetscInt_FMT
+                             " on, left in %" PetscInt_FMT " rows\n",
+                             (double)w->norm, w->its, w->left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIFaultsReset(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(DestroyDetection(&bai->research->watch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
