@@ -138,7 +138,7 @@ gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorial
   bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) \
   bench/parts/crs$(if $(NVCC),.cu,_none.c) \
   bench/parts/hypre$(if $(hypre),,_none).c \
-  tests/parts/gpu$(if $(NVCC),.cu,_none.c)
+  tests/parts/systems.c tests/parts/gpu$(if $(NVCC),.cu,_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
 
@@ -172,7 +172,7 @@ $(LIB): $(call obj,$(engine) $(faces))
 	  $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
 
-$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials -Isrc/petsc
+$(call obj,$(wildcard bench/parts/*.c tests/parts/*.c)): CPPFLAGS += -Itutorials -Isrc/petsc
 
 $(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(B)/libgallery.a: $(call obj,$(gallery)) $(B)/hypre_dir ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $(filter %.o,$^)

@@ -1,0 +1,358 @@
+static char help[] = "The cycle of PCBAIMG is a symmetric positive definite operator that follows the values of its "
+                     "matrix, in the precision that its user can take.\n\n";
+
+#include "levels.h"
+
+/* x^H M y = conj(y^H M x), x^H M x > 0, M (x + y) = M x + M y, and M r is small for the r of rounding */
+static PetscErrorCode TestOperator(const char name[], PetscInt n)
+{
+  Mat         A;
+  PC          pc;
+  Vec         x, y, Mx, My, r;
+  PetscScalar xMy, yMx, xMx;
+  PetscReal   rounding = 0, size, norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(RoundingOf(pc, &rounding));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &Mx));
+  PetscCall(VecDuplicate(x, &My));
+  PetscCall(VecDuplicate(x, &r));
+  for (unsigned long seed = 1; seed <= 3; seed++) {
+    PetscCall(SetNoise(x, seed));
+    PetscCall(SetNoise(y, 10 + seed));
+    if (seed == 3) PetscCall(VecSet(x, 1.0)); /* smooth, where coarse levels matter */
+    PetscCall(PCApply(pc, x, Mx));
+    PetscCall(PCApply(pc, y, My));
+    PetscCall(VecDot(My, x, &xMy)); /* x^H M y */
+    PetscCall(VecDot(Mx, y, &yMx));
+    PetscCall(VecDot(Mx, x, &xMx));
+    PetscCall(VecNorm(x, NORM_2, &size));
+    PetscCall(VecNorm(My, NORM_2, &norm));
+    PetscCall(Expect(PetscAbsScalar(xMy - PetscConj(yMx)) <= 10 * rounding * size * norm,
+                     "x^H M y = %g and conj(y^H M x) = %g are the same", (double)PetscRealPart(xMy),
+                     (double)PetscRealPart(yMx)));
+    PetscCall(Expect(PetscRealPart(xMx) > 0 && PetscAbsReal(PetscImaginaryPart(xMx)) <= rounding * PetscRealPart(xMx),
+                     "x^H M x = %g + %gi is positive", (double)PetscRealPart(xMx), (double)PetscImaginaryPart(xMx)));
+    PetscCall(PCApplyTranspose(pc, x, r)); /* conj(M) x */
+    PetscCall(VecConjugate(x));
+    PetscCall(PCApply(pc, x, Mx));
+    PetscCall(VecConjugate(Mx));
+    PetscCall(VecNorm(Mx, NORM_2, &size));
+    PetscCall(VecAXPY(r, -1.0, Mx));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(
+      Expect(norm <= rounding * size, "the transpose is the conjugate but for %g of %g", (double)norm, (double)size));
+    PetscCall(VecConjugate(x));
+    PetscCall(PCApply(pc, x, Mx));
+    PetscCall(VecAXPY(x, 1.0, y));
+    PetscCall(PCApply(pc, x, r));
+    PetscCall(VecNorm(r, NORM_2, &size));
+    PetscCall(VecAXPY(r, -1.0, Mx));
+    PetscCall(VecAXPY(r, -1.0, My));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(Expect(norm <= 10 * rounding * size, "the cycle is linear but for %g of %g", (double)norm, (double)size));
+  }
+  PetscCall(SetNoise(x, 7)); /* b - A x is zero but for rounding, so x stays */
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatResidual(A, y, x, r));
+  PetscCall(PCApply(pc, r, Mx));
+  PetscCall(VecNorm(x, NORM_2, &size));
+  PetscCall(VecNorm(Mx, NORM_2, &norm));
+  PetscCall(
+    Expect(norm <= (PetscReal)1e-8 * size, "the solution of norm %g is kept, but for %g", (double)size, (double)norm));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&Mx));
+  PetscCall(VecDestroy(&My));
+  PetscCall(VecDestroy(&r));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in an old pattern: the cycle is that of a fresh set-up */
+static PetscErrorCode TestValues(const char name[], PetscInt n)
+{
+  Mat       A;
+  PC        pc, fresh;
+  Vec       r, z, w;
+  PetscReal rounding = 0, norm, size, updates, setups;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(RoundingOf(pc, &rounding));
+  /* those of elasticity, which are matched, would have other aggregates if they were not all multiplied alike */
+  PetscCall(ChangeValues(A, strcmp(name, "elasticity") ? (PetscReal)0.01 : 0));
+  PetscCall(PCSetUp(pc));
+  PetscCall(CreatePC(A, &fresh));
+  PetscCall(MatCreateVecs(A, &r, &z));
+  PetscCall(VecDuplicate(r, &w));
+  PetscCall(SetNoise(r, 3));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(PCApply(fresh, r, w));
+  PetscCall(VecNorm(w, NORM_2, &size));
+  PetscCall(VecAXPY(w, -1.0, z));
+  PetscCall(VecNorm(w, NORM_2, &norm));
+  PetscCall(Expect(norm <= rounding * size, "with new values a cycle differs from that of a fresh set-up by %g of %g",
+                   (double)norm, (double)size));
+  PetscCall(ViewedNumber((PetscObject)pc, "value updates ", &updates));
+  PetscCall(Expect(updates == 1, "%g value updates", (double)updates));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewedNumber((PetscObject)pc, "value updates ", &updates));
+  PetscCall(Expect(updates == 1, "the same matrix in the same state: %g value updates", (double)updates));
+  PetscCall(ViewedNumber((PetscObject)pc, "set-ups ", &setups));
+  PetscCall(PCBAIMGSetLevels(pc, 2));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(ViewedNumber((PetscObject)pc, "set-ups ", &updates));
+  PetscCall(
+    Expect(updates == setups + 1, "another number of levels: %g set-ups, %g before", (double)updates, (double)setups));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PCDestroy(&fresh));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Levels of a matrix that is gone do what they did, for vectors on the host too */
+static PetscErrorCode TestReused(void)
+{
+  const PetscInt n = 100; /* levels are distributed, if there are several ranks */
+  Mat            A;
+  PC             pc;
+  Vec            r, z, host, again;
+  PetscInt       local;
+  PetscReal      error, size;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", n, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(MatCreateVecs(A, &z, &r));
+  PetscCall(SetNoise(r, 1));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(VecNorm(z, NORM_2, &size));
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateMat("nine", n, &A));
+  PetscCall(PCSetReusePreconditioner(pc, PETSC_TRUE));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetUp(pc));
+  PetscCall(VecGetLocalSize(r, &local));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &host));
+  PetscCall(VecSetSizes(host, local, n * n));
+  PetscCall(VecSetType(host, VECSTANDARD));
+  PetscCall(VecDuplicate(host, &again));
+  PetscCall(VecCopy(r, host));
+  PetscCall(PCApply(pc, host, again));
+  PetscCall(VecAXPY(again, -1.0, z));
+  PetscCall(VecNorm(again, NORM_2, &error));
+  PetscCall(Expect(error <= 100 * PETSC_MACHINE_EPSILON * size, "levels of the matrix before, to %g of %g",
+                   (double)error, (double)size));
+  PetscCall(VecDestroy(&again));
+  PetscCall(VecDestroy(&host));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&r));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Under this method, or in PCApply() alone if there is none, levels are single or not */
+static PetscErrorCode ExpectPrecision(KSP ksp, KSPType type, PetscBool single)
+{
+  PC        pc;
+  Mat       A;
+  Vec       b, x;
+  PetscBool found;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(CreateOnes(A, &x, &b));
+  if (type) {
+    PetscCall(KSPSetType(ksp, type));
+    PetscCall(KSPSolve(ksp, b, x));
+  } else PetscCall(PCApply(pc, b, x));
+  PetscCall(ViewHas((PetscObject)pc, "levels in single precision", &found));
+  PetscCall(Expect(found == single, "levels are%s in single precision under %s", found ? "" : " not",
+                   type ? type : "no method"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a GPU PCBAIMG's levels are in single precision only under methods to which their rounding does no harm */
+static PetscErrorCode TestPrecision(void)
+{
+  Mat       A;
+  KSP       ksp;
+  PC        pc;
+  PetscBool cuda;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(ViewHas((PetscObject)pc, "backend cuda", &cuda));
+  PetscCall(ExpectPrecision(ksp, KSPCG, cuda));
+  PetscCall(ExpectPrecision(ksp, KSPGMRES, PETSC_FALSE));
+  PetscCall(ExpectPrecision(ksp, KSPFGMRES, cuda));
+  PetscCall(ExpectPrecision(ksp, NULL, PETSC_FALSE));
+  PetscCall(PCBAIMGSetSingle(pc, PETSC_BOOL3_FALSE));
+  PetscCall(ExpectPrecision(ksp, KSPCG, PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateMat("neumann", 40, &A)); /* singular: rounding its rows would make another matrix of it */
+  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(ExpectPrecision(ksp, KSPCG, PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the host, where levels are of PETSc's precision in any case, a method to which rounding does no harm has them
+   set up once, also if the matrix is not symmetric */
+static PetscErrorCode TestPrecisionOfHost(void)
+{
+  Mat       A;
+  KSP       ksp;
+  PC        pc;
+  Vec       b, x;
+  PetscReal setups;
+  PetscBool host;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("convection2d", 40, &A));
+  PetscCall(CreateKSP(A, KSPFGMRES, 0, &ksp));
+  PetscCall(CreateOnes(A, &x, &b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(ViewHas((PetscObject)pc, "backend host", &host));
+  PetscCall(ViewedNumber((PetscObject)pc, "set-ups ", &setups));
+  PetscCall(Expect(setups == 1 || !host, "levels are set up %g times", (double)setups));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocked matrices are copied, and the copy follows their values */
+static PetscErrorCode TestTypes(MatType type)
+{
+  Mat      A, B;
+  KSP      ksp;
+  PetscInt its, blocked;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, &B));
+  PetscCall(IterationsOf(A, KSPCG, 0, &its));
+  PetscCall(CreateKSP(B, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &blocked));
+  PetscCall(Expect(its > 0 && its == blocked, "%d iterations, %d with type %s", (int)its, (int)blocked, type));
+  PetscCall(MatScale(B, 3.0));
+  PetscCall(Solve(ksp, &blocked));
+  PetscCall(Expect(blocked > 0 && PetscAbsInt(its - blocked) <= 1, "%d iterations, %d with new values", (int)its,
+                   (int)blocked));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Only unknowns of the same field make up aggregates: two Laplacians side by side are as fast as one */
+static PetscErrorCode TestFields(void)
+{
+  Mat      A, B;
+  PetscInt its, start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 2, 3200, 6, &B));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = start; row < end; row++) {
+    const PetscInt    *cols;
+    const PetscScalar *values;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(A, row, &n, &cols, &values));
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCall(MatSetValue(B, 2 * row, 2 * cols[k], values[k], INSERT_VALUES));
+      PetscCall(MatSetValue(B, 2 * row + 1, 2 * cols[k] + 1, (PetscReal)100 * values[k], INSERT_VALUES));
+    }
+    PetscCall(MatSetValue(B, 2 * row, 2 * row + 1, 0.1, INSERT_VALUES));
+    PetscCall(MatSetValue(B, 2 * row + 1, 2 * row, 0.1, INSERT_VALUES));
+    PetscCall(MatRestoreRow(A, row, &n, &cols, &values));
+  }
+  PetscCall(Assemble(B));
+  PetscCall(IterationsOf(B, KSPCG, 0, &its));
+  PetscCall(Expect(its > 0 && its <= 40, "%d iterations", (int)its));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *const operators[] = {"laplace2d", "nine",   "anisotropic", "jumps",
+                                          "mesh",      "pinned", "twisted",     "scaled"};
+  PetscMPIInt              size;
+
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operators); k++)
+    if (Case("operator_%s", operators[k])) PetscCall(TestOperator(operators[k], 37));
+  if (Case("operator_laplace3d")) PetscCall(TestOperator("laplace3d", 13));
+  if (Case("operator_positive")) PetscCall(TestOperator("positive", 13));
+  if (Case("operator_powerlaw")) PetscCall(TestOperator("powerlaw", 3000));
+  if (size == 1 && Case("operator_elasticity")) PetscCall(TestOperator("elasticity", 9));
+  if (size == 1 && Case("values_laplace2d")) PetscCall(TestValues("laplace2d", 40));
+  if (size == 1 && Case("values_mesh")) PetscCall(TestValues("mesh", 20));
+  if (size == 1 && Case("values_elasticity")) PetscCall(TestValues("elasticity", 9));
+  if (Case("reused")) PetscCall(TestReused());
+  if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
+  if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
+  if (Case("fields")) PetscCall(TestFields());
+  if (size == 1 && Case("precision")) PetscCall(TestPrecision());
+  if (size == 1 && Case("precision_host")) PetscCall(TestPrecisionOfHost());
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      requires: double
+      test:
+         suffix: host
+         args: -case {{operator values,reused,types,fields,precision}}
+      test:
+         suffix: host_ranks
+         nsize: {{2 3}}
+         args: -case operator_laplace2d,operator_mesh,reused,types,fields
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_backend cuda -options_left no -case reused
+      test:
+         suffix: aijcusparse
+         requires: baicuda cuda
+         args: -mat_type aijcusparse -options_left no -case {{operator values,reused,types,fields,precision}}
+      test:
+         suffix: aijcusparse_ranks
+         timeoutfactor: 3
+         requires: baicuda cuda
+         nsize: 2
+         args: -mat_type aijcusparse -options_left no -case operator_laplace2d,reused,types,fields
+
+TEST*/

@@ -1,0 +1,325 @@
+static char help[] = "Multigrid on several ranks takes as many iterations as on one, however rows are distributed.\n\n";
+
+#include "levels.h"
+
+/* The near null space of A for B, of which this rank has these rows of A */
+static PetscErrorCode RedistributeModes(Mat A, IS is, Mat B)
+{
+  MatNullSpace space;
+  const Vec   *mode;
+  Vec          part[MODES_MOST];
+  PetscInt     modes, bs;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetNearNullSpace(A, &space));
+  if (!space) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(MatSetBlockSize(B, bs));
+  PetscCall(MatNullSpaceGetVecs(space, NULL, &modes, &mode));
+  for (PetscInt k = 0; k < modes; k++) {
+    Vec sub;
+
+    PetscCall(MatCreateVecs(B, &part[k], NULL));
+    PetscCall(VecGetSubVector(mode[k], is, &sub));
+    PetscCall(VecCopy(sub, part[k]));
+    PetscCall(VecRestoreSubVector(mode[k], is, &sub));
+  }
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, modes, part, &space));
+  PetscCall(MatSetNearNullSpace(B, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  for (PetscInt k = 0; k < modes; k++) PetscCall(VecDestroy(&part[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix with the same entries, of which this rank has this number of rows */
+static PetscErrorCode Redistribute(Mat A, PetscInt rows, Mat *B)
+{
+  IS           is;
+  PetscInt     end;
+  MatNullSpace space;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Scan(&rows, &end, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, rows, end - rows, 1, &is));
+  PetscCall(MatCreateSubMatrix(A, is, is, MAT_INITIAL_MATRIX, B));
+  PetscCall(MatGetNullSpace(A, &space));
+  if (space) PetscCall(MatSetNullSpace(*B, space));
+  PetscCall(RedistributeModes(A, is, *B));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations that each rank takes by itself */
+static PetscErrorCode IterationsAlone(const char name[], PetscInt n, KSPType type, PetscInt *alone)
+{
+  Mat A;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMatOn(PETSC_COMM_SELF, name, n, &A));
+  PetscCall(IterationsOf(A, type, 0, alone));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves, and as many iterations as one rank needs, but for two */
+static PetscErrorCode ExpectAsAlone(Mat A, KSPType type, PetscInt alone)
+{
+  KSP       ksp;
+  PetscInt  its, again;
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSP(A, type, PETSC_DECIDE, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Solve(ksp, &again));
+  PetscCall(Expect(its > 0 && its <= alone + 2, "%d iterations of %s, %d on one rank", (int)its, type, (int)alone));
+  PetscCall(Expect(again == its, "%d iterations the second time, %d the first time", (int)again, (int)its));
+  PetscCall(ViewHas((PetscObject)ksp, " of them distributed, the others on each rank", &has));
+  PetscCall(Expect(has, "the view says how many levels are distributed"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several ranks need as many iterations as one, however rows are distributed, and whatever values came before */
+static PetscErrorCode TestRanks(const char name[], PetscInt n)
+{
+  Mat         A, B;
+  PetscInt    alone, points, bs, mine;
+  PetscMPIInt size, rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(IterationsAlone(name, n, KSPCG, &alone));
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(ExpectAsAlone(A, KSPCG, alone));
+  PetscCall(ExpectAsAlone(A, KSPBAI, alone));
+  PetscCall(MatGetSize(A, &points, NULL));
+  PetscCall(MatGetBlockSize(A, &bs));
+  points /= bs;
+  mine = rank == size - 1 ? points - (size - 2) : rank ? 1 : 0; /* none, one, all others */
+  PetscCall(Redistribute(A, mine * bs, &B));
+  PetscCall(ExpectAsAlone(B, KSPCG, alone));
+  PetscCall(MatDestroy(&B));
+  mine = rank == size - 1 ? points - (size - 1) * (points / 7) : points / 7;
+  PetscCall(Redistribute(A, mine * bs, &B));
+  PetscCall(ExpectAsAlone(B, KSPCG, alone));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in an old pattern */
+static PetscErrorCode TestRanksValues(void)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt first, its, fresh;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 100, &A));
+  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &first));
+  PetscCall(MatShift(A, (PetscScalar)0.5));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(IterationsOf(A, KSPCG, 0, &fresh));
+  PetscCall(Expect(its == fresh && its < first, "%d iterations with new values, %d if they are the first, %d before",
+                   (int)its, (int)fresh, (int)first));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a_ij and a_ji of two ranks that differ: the matrix is not taken to be symmetric */
+static PetscErrorCode TestRanksOther(void)
+{
+  Mat       A;
+  KSP       ksp;
+  PetscInt  its, start, end, n;
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 100, &A));
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = end - 100; row < end && end < n; row++)
+    PetscCall(MatSetValue(A, row, row + 100, (PetscScalar)-0.5, INSERT_VALUES));
+  PetscCall(Assemble(A));
+  PetscCall(CreateKSP(A, KSPGMRES, 0, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= 60, "%d iterations", (int)its));
+  PetscCall(ViewHas((PetscObject)ksp, "with diagonal entries of one sign: not for KSPCG", &has));
+  PetscCall(Expect(has, "the view says that the matrix is not symmetric"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On two ranks the first level that each rank has all of is one that has two cycles for each one of the level above */
+static PetscErrorCode TestRanksTwice(void)
+{
+  Mat      A;
+  PetscInt alone, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(IterationsAlone("convection2d", 400, KSPFGMRES, &alone));
+  PetscCall(CreateMat("convection2d", 400, &A));
+  PetscCall(IterationsOf(A, KSPFGMRES, 0, &its));
+  PetscCall(Expect(its > 0 && its <= alone + 2, "%d iterations, %d on one rank", (int)its, (int)alone));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Flops that all ranks have done since this one had done before */
+static PetscErrorCode FlopsSince(PetscLogDouble before, double *flops)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscGetFlops(&now));
+  *flops = (double)(now - before);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, flops, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks log the flops of what they do: those of one rank, but that each of them does all of the gathered level, which
+ * is a third of it. A solve has hardly more than its cycles */
+static PetscErrorCode TestRanksFlops(void)
+{
+  Mat            A;
+  PC             pc;
+  KSP            ksp;
+  Vec            r, z;
+  PetscLogDouble before;
+  PetscInt       its;
+  PetscMPIInt    size;
+  double         alone = 0, cycle = 0, solve = 0;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int all = 0; all < 2; all++) {
+    PetscCall(CreateMatOn(all ? PETSC_COMM_WORLD : PETSC_COMM_SELF, "laplace2d", 100, &A));
+    PetscCall(CreatePC(A, &pc));
+    PetscCall(MatCreateVecs(A, &z, &r));
+    PetscCall(VecSet(r, 1));
+    PetscCall(PCApply(pc, r, z));
+    PetscCall(PetscGetFlops(&before));
+    PetscCall(PCApply(pc, r, z));
+    PetscCall(FlopsSince(before, all ? &cycle : &alone));
+    PetscCall(VecDestroy(&r));
+    PetscCall(VecDestroy(&z));
+    PetscCall(PCDestroy(&pc));
+    if (!all) PetscCall(MatDestroy(&A));
+  }
+  alone /= size;
+  PetscCall(Expect(cycle >= 0.9 * alone && cycle <= (1 + 0.4 * (size - 1)) * alone,
+                   "a cycle has %g flops on all ranks, and %g on one", cycle, alone));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscGetFlops(&before));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(FlopsSince(before, &solve));
+  PetscCall(Expect(its > 0 && solve >= its * cycle && solve <= 2 * (its + 1) * cycle,
+                   "%d iterations have %g flops, and a cycle %g", (int)its, solve, cycle));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solvers at the same time, of more and more rows and of few again, and then once more: those of the second round get
+   the memory in which those of the first exchanged x */
+static PetscErrorCode TestRanksAgain(void)
+{
+  enum {
+    SOLVERS = 4
+  };
+  const PetscInt n[SOLVERS] = {150, 200, 260, 150};
+  PetscInt       first[SOLVERS], its;
+
+  PetscFunctionBeginUser;
+  for (PetscInt round = 0; round < 2; round++) {
+    Mat A[SOLVERS];
+    KSP ksp[SOLVERS];
+
+    for (PetscInt k = 0; k < SOLVERS; k++) {
+      PetscCall(CreateMat("laplace2d", n[k], &A[k]));
+      PetscCall(CreateKSP(A[k], KSPBAI, PETSC_DECIDE, &ksp[k]));
+      PetscCall(Solve(ksp[k], &its));
+      if (!round) first[k] = its;
+      PetscCall(Expect(its > 0 && its == first[k], "round %d, solver %d: %d iterations, %d in the first round",
+                       (int)round, (int)k, (int)its, (int)first[k]));
+    }
+    for (PetscInt k = 0; k < SOLVERS; k++) {
+      PetscCall(Solve(ksp[k], &its));
+      PetscCall(Expect(its == first[k], "round %d, solver %d beside the others: %d iterations, %d before", (int)round,
+                       (int)k, (int)its, (int)first[k]));
+    }
+    for (PetscInt k = 0; k < SOLVERS; k++) {
+      PetscCall(KSPDestroy(&ksp[k]));
+      PetscCall(MatDestroy(&A[k]));
+    }
+  }
+  PetscCall(Expect(first[0] == first[3], "%d and %d iterations for the same matrix", (int)first[0], (int)first[3]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct {
+    const char *name;
+    PetscInt    n;
+  } distributed[] = {
+    {"laplace2d",   100},
+    {"nine",        101},
+    {"laplace3d",   25 },
+    {"laplace3d27", 20 },
+    {"helmholtz",   100},
+    {"anisotropic", 100},
+    {"mesh",        80 },
+    {"pinned",      100},
+    {"neumann",     100},
+    {"elasticity",  16 }
+  };
+
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(distributed); k++)
+    if (Case("ranks_%s", distributed[k].name)) PetscCall(TestRanks(distributed[k].name, distributed[k].n));
+  if (Case("ranks_values")) PetscCall(TestRanksValues());
+  if (Case("ranks_other")) PetscCall(TestRanksOther());
+  if (Case("ranks_flops")) PetscCall(TestRanksFlops());
+  if (Case("ranks_again")) PetscCall(TestRanksAgain());
+  if (Case("ranks_twice")) PetscCall(TestRanksTwice());
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      requires: double
+      test:
+         suffix: host
+         timeoutfactor: 2
+         nsize: {{2 3}}
+         args: -case {{ranks_elasticity ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
+               ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_flops,ranks_again,ranks_twice}}
+      test:
+         suffix: aijcusparse
+         timeoutfactor: 3
+         requires: baicuda cuda
+         nsize: 2
+         args: -mat_type aijcusparse -options_left no -case ranks
+      test:
+         suffix: aijcusparse_scatter
+         timeoutfactor: 3
+         requires: baicuda cuda
+         nsize: 2
+         args: -mat_type aijcusparse -options_left no -ksp_bai_exchange scatter -case ranks
+      test:
+         suffix: cuda
+         requires: baicuda
+         nsize: 2
+         args: -ksp_bai_backend cuda -options_left no -case ranks_laplace2d,ranks_mesh
+
+TEST*/
