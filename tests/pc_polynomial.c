@@ -173,33 +173,6 @@ static PetscErrorCode TestAuto(Mat A, const char mode[], PetscReal block_size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n rows with few entries that lie anywhere, so that all blocks read from each other */
-static PetscErrorCode CreateScattered(PetscInt n, Mat *A)
-{
-  const PetscInt step[] = {1, 67, 331, 1009, 1733};
-  PetscInt       first, last;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSeqAIJSetPreallocation(*A, 11, NULL));
-  PetscCall(MatMPIAIJSetPreallocation(*A, 11, NULL, 11, NULL));
-  PetscCall(MatGetOwnershipRange(*A, &first, &last));
-  for (PetscInt row = first; row < last; row++) {
-    for (int k = 0; k < 5; k++) {
-      const PetscInt far = (row * 7 + step[k] * (row % 13)) % n;
-
-      if (far == row) continue;
-      PetscCall(MatSetValue(*A, row, far, -0.1, INSERT_VALUES));
-    }
-    PetscCall(MatSetValue(*A, row, row, 1.0, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What is not a number stays so, for the solver outside to see; it is no error */
 static PetscErrorCode TestNotANumber(void)
 {
@@ -233,7 +206,7 @@ static PetscErrorCode TestNotANumber(void)
 static PetscErrorCode TestAutos(void)
 {
   PetscMPIInt size;
-  Mat         A, A2;
+  Mat         A, A2, P;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -249,10 +222,15 @@ static PetscErrorCode TestAutos(void)
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&A2));
   }
-  if (Case("auto_colors")) {
-    PetscCall(CreateScattered(10240, &A));
-    PetscCall(TestAuto(A, "sync", size == 1 ? 64 : 32));
+  if (Case("auto_product")) {
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace3d", 20, &A));
+    PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &P));
+    PetscCall(MatShift(P, 1.0));
+    PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &A2));
+    PetscCall(TestAuto(A2, "sync", 32));
     PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&P));
+    PetscCall(MatDestroy(&A2));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -380,7 +358,7 @@ int main(int argc, char **argv)
       suffix: aijcusparse
       requires: baicuda
       nsize: {{1 2}}
-      args: -mat_type aijcusparse -case weights,auto_color,auto_colors,scaled,parts
+      args: -mat_type aijcusparse -case weights,auto_color,auto_product,scaled,parts
       timeoutfactor: 3
 
 TEST*/

@@ -74,23 +74,21 @@ struct BAI_ {
   uint64_t       asked;   /* which of them users gave, whatever the value: bits in the order of options.def */
 
   /* Relaxation: setup.c, run.c */
-  BAIEngine       engine;
-  BAIChoice       use;
-  BAIInfo         info;
-  BAIRunFunction *run;     /* the global iterations that the options ask for */
-  int             unit;    /* BAIParameters: 0 until this matrix has shown to need it */
-  PetscBool       strong;  /* with partition auto: blocks are grown along strong couplings */
-  PetscBool       crowded; /* PCBAI with mode auto, for this matrix and these blocks: few could work at the same time */
-  PetscReal       omega;   /* in use, 1 if it is auto; */
-  PetscReal       smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
-  PetscReal       largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
-  PetscReal       radius[2], tau;  /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies
+  BAIEngine        engine;
+  BAIChoice        use;
+  BAIInfo          info;
+  BAIRunFunction  *run;             /* the global iterations that the options ask for */
+  int              unit;            /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool        strong;          /* with partition auto: blocks are grown along strong couplings */
+  PetscBool        crowded;         /* PCBAI with mode auto: most blocks would wait for their turn in mode color */
+  PetscReal        largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
+  PetscReal        radius[2], tau;  /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies
                                       omega */
-  PetscInt        setups, updates; /* times that the engine was created, and that it was given new values */
-  BAIRefinement   refinement;
-  BAIResearch     research; /* NULL unless options of research ask for it */
-  Mat             A;        /* that the engine holds; */
-  PetscObjectId   id;       /* and its id and state then, */
+  PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
+  BAIRefinement    refinement;
+  BAIResearch      research; /* NULL unless options of research ask for it */
+  Mat              A;        /* that the engine holds; */
+  PetscObjectId    id;       /* and its id and state then, */
   PetscObjectState state;
   PetscObjectId    given; /* and those of the matrix of users, of which it may be a copy; 0: the last set-up failed */
   PetscObjectState given_state;
@@ -185,7 +183,7 @@ PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
-PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscReal      BAISmoothingOmega(const BAI *);
 
 /* setup.c */
 PETSC_INTERN PetscErrorCode BAIIsSetUp(const BAI *, Mat, PetscBool *);

@@ -34,13 +34,8 @@ static PetscErrorCode ViewMode(BAI *bai, PetscViewer viewer)
   PetscCall(
     PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n",
                            BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters,
-                           o->theta ? " on average at most" : "",
-                           (double)(o->omega != PETSC_DECIDE       ? o->omega
-                                      : bai->smoothing_omega > 0.0 ? bai->smoothing_omega
-                                                                   : 1.0),
-                           o->omega != PETSC_DECIDE || BAIUsesPolynomial(bai) ? ""
-                             : bai->smoothing_omega > 0.0                     ? " (found)"
-                                                                              : " (auto, no smoothing step yet)",
+                           o->theta ? " on average at most" : "", (double)BAISmoothingOmega(bai),
+                           o->omega == PETSC_DECIDE ? " (auto, in smoothing steps)" : "",
                            (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega),
                            bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least"
                                                                                              : ""));

@@ -3,42 +3,28 @@
 */
 #include "../petsc/baiimpl.h"
 #include "partition.h"
+#include "tuning.h"
 #include <petscdmda.h>
 #include <petsc/private/petscimpl.h>
 
-/*
-   Rows of a block, asked for or chosen; Ad are the local rows and columns of the matrix. On an H200 solves with blocks
-   of 64 to 256 rows differ by a fifth, and 256 smooth best for their time; but 384 on a grid of 257^3 points, whose
-   lines are longer
-*/
+/* Rows of a block, asked for or chosen, so that no node is cut; Ad are the local rows and columns of the matrix */
 PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 {
-  enum {
-    LARGE_ROWS    = 1 << 23, /* rows of a large matrix */
-    MOST_FIELDS   = 6,       /* unknowns of a node: MatSetBlockSize() */
-    SHORT_ENTRIES = 8,   /* entries of a short row; with more, a GPU has no room for several blocks as large as that */
-    ENOUGH_BLOCKS = 128, /* at the same time, for a GPU; with a polynomial small ones hardly smooth worse */
-    SMALL_BLOCK   = 32   /* that fits registers, also with long rows */
-  };
-  const PetscBool solver = bai->face->solves;
-  PetscInt        n, bs;
-  MatInfo         info;
+  PetscInt n, bs, rows = bai->options.block_size;
+  MatInfo  info;
 
   PetscFunctionBegin;
+  *block_size = rows;
+  if (rows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetBlockSize(Ad, &bs));
-  if (bs > MOST_FIELDS) bs = 1;
-  *block_size = bai->options.block_size ? bai->options.block_size
-    : solver                            ? 128 - 128 % bs
-                                        : 256 - 256 % bs; /* no node is cut */
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  if (bai->options.block_size || solver) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
-  if (bai->options.mode == BAI_MODE_AUTO && bai->crowded) {
-    const PetscInt rows = PetscMin(256, PetscMax(SMALL_BLOCK, n / ENOUGH_BLOCKS / SMALL_BLOCK * SMALL_BLOCK));
-
-    *block_size = rows - rows % bs;
-  }
-  if (n >= LARGE_ROWS && info.nz_used <= SHORT_ENTRIES * (PetscLogDouble)n) *block_size = 384 - 384 % bs;
+  if (bs > BAI_MOST_FIELDS) bs = 1;
+  rows = n / BAI_POLYNOMIAL_BLOCKS / BAI_LEAST_BLOCK * BAI_LEAST_BLOCK;
+  rows = bai->crowded ? PetscMin(BAI_SMOOTHER_BLOCK, PetscMax(BAI_LEAST_BLOCK, rows)) : BAI_SMOOTHER_BLOCK;
+  if (n >= BAI_LARGE_ROWS && info.nz_used <= BAI_LARGE_ENTRIES * (PetscLogDouble)n) rows = BAI_LARGE_BLOCK;
+  if (bai->face->solves) rows = BAI_SOLVER_BLOCK;
+  *block_size = rows - rows % bs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,10 +110,6 @@ static PetscErrorCode RestorePattern(Mat Ad, BAICSR *pattern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-enum {
-  MOST_ROWS = 1000000 /* for which better blocks are not too dear */
-};
-
 /*
    Consecutive rows hardly couple, so that their local sweeps are in vain, there are not so many rows that better blocks
    would be dear, and no row couples to so many that a block cannot hold them: blocks around such rows hold little of
@@ -138,8 +120,8 @@ PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *want
   BAICSR csr;
 
   PetscFunctionBegin;
-  *wants = (PetscBool)(n <= MOST_ROWS && bai->info.block_size > 1 && bai->info.blocks > 1 &&
-                       bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
+  *wants = (PetscBool)(n <= BAI_MOST_PARTITION_ROWS && bai->info.block_size > 1 && bai->info.blocks > 1 &&
+                       bai->info.nnz_local < BAI_FEW_INSIDE * (double)(bai->info.nnz_local + bai->info.nnz_off));
   if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetPattern(Ad, &csr));
   for (PetscInt row = 0; row < n && *wants; row++)
@@ -176,13 +158,11 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 }
 
 /*
-   PCBAI: blocks grown along strong couplings leave less than a tenth of what consecutive rows leave outside. On grids
-   it is never less than a seventh. Not where rows are nodes of several unknowns, which such blocks would cut, nor for a
+   PCBAI: blocks grown along strong couplings leave much less outside than consecutive rows. Not where rows are nodes of several unknowns, which such blocks would cut, nor for a
    product P^T A P: what is between its blocks matters little on a coarse level of multigrid
 */
 PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
 {
-  const double   less = 0.1;
   BAICSR         csr;
   MatProductType product;
   PetscInt       n, bs;
@@ -193,13 +173,13 @@ PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(MatGetBlockSize(bai->A, &bs));
   PetscCall(MatProductGetType(bai->A, &product));
-  if (bai->face->solves || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS || n <= bai->use.block_size ||
-      bai->use.block_size == 1)
+  if (bai->face->solves || product == MATPRODUCT_PtAP || bs > 1 || n > BAI_MOST_PARTITION_ROWS ||
+      n <= bai->use.block_size || bai->use.block_size == 1)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetHostRows(Ad, &csr));
   PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->use.block_size, &consecutive, &grown), n));
   PetscCall(RestoreHostRows(Ad, &csr));
-  *wants = (PetscBool)(grown < less * consecutive);
+  *wants = (PetscBool)(grown < BAI_MUCH_LESS_OUTSIDE * consecutive);
   PetscCall(PetscInfo(
     bai->obj,
     "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong couplings would leave %g\n",

@@ -1,11 +1,6 @@
 #include "coloring.h"
 #include <stdlib.h>
 
-/* Groups of a stretch: many times those that a device works on at a time, whatever their colour */
-enum {
-  STRETCH = 32768
-};
-
 /* taken, zero at first, is for as many as there may be colours: the last group, from 1 on, that found this one with a
  * neighbour */
 static int Greedy(const BAIGraph *graph, const int *other_first, const int *other, int *color, int *taken)
@@ -31,8 +26,8 @@ BAIStatus BAIColor(const BAIGraph *graph, int *order, int *rank, int *turn_first
   *turns = *colors = 0;
   if (!status.code) {
     *colors = Greedy(graph, NULL, NULL, color, place);
-    for (int first = 0; first < n; first += STRETCH) {
-      const int last = n - first > STRETCH ? first + STRETCH : n;
+    for (int first = 0; first < n; first += BAI_COLOR_GROUPS) {
+      const int last = n - first > BAI_COLOR_GROUPS ? first + BAI_COLOR_GROUPS : n;
       int       next = first;
 
       for (int c = 0; c < *colors; c++) place[c] = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine.h"
+#include "tuning.h"
 
 #if defined(__cplusplus)
 extern "C" {
@@ -17,15 +18,10 @@ typedef struct {
   const int *first, *lower;
 } BAIGraph;
 
-/* Blocks that take their turn together: neighbouring ones with at least this many rows, so that a turn is worth waiting
- * for */
+/* The number of neighbouring blocks that take their turn together */
 static inline BAIInt BAIGroup(BAIInt block_size)
 {
-  enum {
-    ROWS = 128
-  };
-
-  return block_size < ROWS ? ROWS / block_size : 1;
+  return block_size < BAI_GROUP_ROWS ? BAI_GROUP_ROWS / block_size : 1;
 }
 
 /*

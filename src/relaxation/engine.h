@@ -35,6 +35,7 @@
 #pragma once
 
 #include "../common/types.h"
+#include "tuning.h"
 #include <petscbaitypes.h>
 #include <stddef.h>
 
@@ -399,12 +400,12 @@ const char *BAIKernelString(BAIKernel);
 /*
    Damping of the local sweeps: that of a row is BAILocalOmega() times its share. If it is to be chosen, the sweeps then
    converge in every block of a Hermitian positive definite matrix, for diag_i(sum_{j in J} |a_ij|) - A_JJ is positive
-   semidefinite; and they are damped by 0.9 only in rows whose off-diagonal entries inside the block do not outweigh the
+   semidefinite; and they are damped by BAI_LOCAL_DAMPING alone in rows whose off-diagonal entries inside the block do not outweigh the
    diagonal
 */
 static inline BAIReal BAILocalOmega(const BAIParameters *p)
 {
-  return p->local_omega > 0 ? p->local_omega : (BAIReal)0.9;
+  return p->local_omega > 0 ? p->local_omega : (BAIReal)BAI_LOCAL_DAMPING;
 }
 
 #if defined(__CUDACC__)

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "shared.h"
+#include "tuning.h"
 #include <string.h>
 
 #if defined(__cplusplus)
@@ -31,10 +32,6 @@ extern "C" {
 #endif
 
 typedef unsigned long long BAIFlag;
-
-enum {
-  BAI_PEER_SECONDS = 100 /* that an exchange waits for a peer */
-};
 
 /* Bytes from the begin of a mailbox to its flags, and of all of it; size is that of a value */
 static inline size_t BAIMailboxFlags(size_t nghost, size_t size)

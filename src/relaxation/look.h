@@ -13,6 +13,7 @@
 #pragma once
 
 #include "engine.h"
+#include "tuning.h"
 #include <math.h>
 
 /* What a solve has seen so far */
@@ -41,14 +42,12 @@ BAI_INLINE void BAILookStart(BAILook *l, double tol2, BAIInt its, double rnorm2,
 /* A look after its iterations */
 BAI_INLINE void BAILookNext(BAILook *l, BAIInt its, double rnorm2)
 {
-  const double clearly     = 0.5; /* of ||r||^2 */
-  const BAIInt long_enough = 500;
   const double slope  = its > l->from && rnorm2 < l->from2 ? 0.5 * log(l->from2 / rnorm2) / (double)(its - l->from) : 0,
                fall   = l->tol2 > 0 && rnorm2 > l->tol2 ? 0.5 * log(rnorm2 / l->tol2) : 0,
                enough = fall > 0 && slope > 0 ? 1 + fall / slope : (double)BAI_INT_MAX;
-  const int lower     = rnorm2 < clearly * l->low2;
+  const int lower     = rnorm2 < BAI_STANDS_STILL * l->low2;
 
-  l->stalls = !lower && its - l->low >= long_enough && its - l->low >= l->low / 2;
+  l->stalls = !lower && its - l->low >= BAI_STILL_ITS && its - l->low >= l->low / 2;
   if (lower) l->low2 = rnorm2;
   if (lower || l->stalls) l->low = its;
   if (its / 2 >= l->from) {

@@ -1,4 +1,5 @@
 #include "partition.h"
+#include "tuning.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,15 +272,11 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
  * others, so that grown ones may cut less */
 static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *consecutive)
 {
-  enum {
-    LOOKS = 256
-  };
-  const double much = 0.2, strong = 0.25, alike = 0.75;
-  double       all = 0, outside = 0;
-  long         couplings = 0, few = 0;
+  double all = 0, outside = 0;
+  long   couplings = 0, few = 0;
 
-  for (BAIInt look = 0; look < LOOKS; look++) {
-    const BAIInt row  = n / LOOKS * look + n % LOOKS * look / LOOKS;
+  for (BAIInt look = 0; look < BAI_PARTITION_LOOKS; look++) {
+    const BAIInt row  = n / BAI_PARTITION_LOOKS * look + n % BAI_PARTITION_LOOKS * look / BAI_PARTITION_LOOKS;
     double       most = 0;
 
     if (row >= n) break;
@@ -292,18 +289,15 @@ static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *c
     }
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       couplings += A->j[k] != row;
-      few += A->j[k] != row && Abs(A->a[k]) >= strong * most;
+      few += A->j[k] != row && Abs(A->a[k]) >= BAI_STRONG_COUPLING * most;
     }
   }
   *consecutive = all > 0 ? outside / all : 0;
-  return outside > much * all && (double)few <= alike * (double)couplings;
+  return outside > BAI_MUCH_OUTSIDE * all && (double)few <= BAI_MOST_ALIKE * (double)couplings;
 }
 
 BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *A, BAIInt block_size, double *consecutive, double *grown)
 {
-  enum {
-    TRIALS = 8
-  };
   BAIInt   *row;
   Growth    g;
   BAIStatus status;
@@ -317,8 +311,8 @@ BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *A, BAIInt block_size, double *
   status = BeginGrowth(&g, n);
   if (!row) status = BAIStatusOf(BAI_ERR_MEMORY);
   *consecutive = *grown = 0;
-  for (BAIInt block = 0; block < TRIALS && !status.code; block++) {
-    BAIInt next = n / TRIALS * block + n % TRIALS * block / TRIALS, rows = 0;
+  for (BAIInt block = 0; block < BAI_PARTITION_TRIALS && !status.code; block++) {
+    BAIInt next = n / BAI_PARTITION_TRIALS * block + n % BAI_PARTITION_TRIALS * block / BAI_PARTITION_TRIALS, rows = 0;
 
     if (next >= n || g.strength[next] < 0) continue;
     ForgetCandidates(&g);

@@ -6,15 +6,9 @@
 */
 #include "../petsc/baiimpl.h"
 #include "scale.h"
+#include "tuning.h"
 #include <float.h>
 #include <petsc/private/petscimpl.h>
-
-enum {
-  FIRST_ITS = 16 /* of the first correction, which shows how fast it goes */
-};
-
-/* What a correction is to gain, and how many times what rounding leaves it is to stay above */
-static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
 
 /* What auto stands for */
 BAIRefine BAIRefineOf(const BAIOptions *o)
@@ -111,8 +105,9 @@ static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &xnorm));
-  if (f->now <= above_rounding * PETSC_MACHINE_EPSILON * f->diagonal * xnorm) PetscFunctionReturn(PETSC_SUCCESS);
-  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * left));
+  if (f->now <= (PetscReal)BAI_ABOVE_ROUNDING * PETSC_MACHINE_EPSILON * f->diagonal * xnorm)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  wanted    = PetscMin(0.1, PetscMax((PetscReal)BAI_CORRECTION_GAIN, (PetscReal)BAI_ABOVE_ROUNDING * left));
   its       = PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain));
   f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, its));
   f->learnt = PETSC_TRUE;
@@ -129,7 +124,7 @@ PetscErrorCode BAIRefinementSetUp(BAI *bai)
   PetscCall(MatGetDiagonal(bai->A, bai->r));
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
   f->seen = f->learnt = PETSC_FALSE;
-  f->most             = FIRST_ITS;
+  f->most             = BAI_FIRST_CORRECTION;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,6 +2,7 @@
    Global iterations on a Vec: the way from Vec to the engine, exchange between ranks, and residual norms
 */
 #include "../petsc/baiimpl.h"
+#include "tuning.h"
 
 static PetscErrorCode GetArrayRead(const BAI *bai, Vec v, const BAIScalar **array, BAIMemory *memory)
 {
@@ -129,13 +130,12 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscIn
 /* A rank that is faster than others does more iterations in the time of theirs, so that nobody waits */
 static PetscErrorCode FindPace(BAI *bai, Vec x)
 {
-  const PetscReal most = 8;
-  PetscReal       mine = (PetscReal)BAIEngineSeconds(bai->engine), slowest;
+  PetscReal mine = (PetscReal)BAIEngineSeconds(bai->engine), slowest;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(&mine, &slowest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
   if (mine <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  BAIEngineSetPace(bai->engine, PetscMin(most, slowest / mine));
+  BAIEngineSetPace(bai->engine, PetscMin(BAI_MOST_PACE, slowest / mine));
   PetscCall(PetscInfo(bai->obj, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine,
                       (double)slowest));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,7 +169,7 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
   const BAIOptions *o    = &bai->options;
   const BAIStep     step = {.mode      = BAIModeOf(bai),
                             .direction = direction,
-                            .omega     = bai->omega * bai->tau,
+                            .omega     = (o->omega == PETSC_DECIDE ? 1 : o->omega) * bai->tau,
                             .momentum  = o->momentum,
                             .fresh     = 1};
 

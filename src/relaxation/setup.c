@@ -3,6 +3,7 @@
    give it new values
 */
 #include "../petsc/baiimpl.h"
+#include "tuning.h"
 #include <omp.h>
 #include <petsc/private/petscimpl.h>
 
@@ -100,12 +101,6 @@ BAIMode BAIModeOf(const BAI *bai)
 
 static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
 {
-  enum {
-    MOST_APART = 32,  /* iterations: waits of ranks cost little then, and none works for long on what another is about
-                         to change */
-    FEW_ROWS   = 4096 /* of a rank, on average: its iterations take no time beside an exchange, and it is to wait for
-                         the others */
-  };
   const BAIOptions *o = &bai->options;
   BAIParameters    *p = &c->p;
   PetscMPIInt       size;
@@ -124,7 +119,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
        : p->mode == BAI_MODE_SYNC && !bai->face->solves && o->polynomial != BAI_POLYNOMIAL_NONE ? 2
                                                                                                 : 0;
   p->l1          = c->weight == BAI_WEIGHT_L1;
-  p->apart       = bai->rows / size < FEW_ROWS ? 1 : MOST_APART;
+  p->apart       = bai->rows / size < BAI_FEW_ROWS ? 1 : BAI_MOST_APART;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
   p->refined     = c->refine == BAI_REFINE_ASYNC;
   p->unit        = bai->unit;
@@ -276,17 +271,6 @@ static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The omega that is in use; that of auto is to be found anew for these values and parameters, by the first smoothing
- * step */
-static void TakeOmega(BAI *bai, PetscBool anew)
-{
-  const PetscBool found = (PetscBool)(bai->options.omega == PETSC_DECIDE);
-
-  if (anew || !found) bai->smoothing_omega = 0.0;
-  if (anew) bai->largest = 0.0;
-  bai->omega = found ? 1.0 : bai->options.omega;
-}
-
 /* With -info: which kernels do the global iterations, and why others do not */
 static PetscErrorCode Explain(const BAI *bai)
 {
@@ -303,21 +287,36 @@ static PetscErrorCode Explain(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was found out is of one matrix, and of blocks as they were asked for */
+/* What was found out is of one matrix */
 static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 {
-  const BAIOptions *o = &bai->options, *set = &bai->set;
-  PetscObjectId     id;
+  PetscObjectId id;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   if (id != bai->seen) bai->unit = BAI_UNIT_NONE;
-  if (id != bai->seen || o->block_size != set->block_size || o->partition != set->partition ||
-      o->overlap != set->overlap)
-    bai->crowded = PETSC_FALSE;
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &bai->first, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Mode auto of a smoother: rows are so long that nearly all blocks read from each other, so that most of a device would
+   wait for its turn; or A is a product P^T A P, which is a coarse level of multigrid: few blocks have the same colour
+   there, and what smooths best does not pay
+*/
+static PetscErrorCode LookIfCrowded(BAI *bai, Mat A)
+{
+  MatInfo        info;
+  MatProductType product;
+
+  PetscFunctionBegin;
+  bai->crowded = PETSC_FALSE;
+  if (bai->options.mode != BAI_MODE_AUTO || bai->face->solves) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(MatProductGetType(A, &product));
+  bai->crowded = (PetscBool)(info.nz_used > BAI_LONG_ROW * (PetscLogDouble)bai->rows || product == MATPRODUCT_PtAP);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -413,67 +412,9 @@ static PetscErrorCode Renew(BAI *bai, const Parts *m, BAIChoice *choice, int *wo
   if (*work == WORK_ENGINE) PetscCall(Explain(bai));
   bai->refinement.learnt = PETSC_FALSE;
   if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
-  TakeOmega(bai, PETSC_TRUE);
-  bai->tau = 1.0;
+  bai->largest = 0.0;
+  bai->tau     = 1.0;
   if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, m->A, &bai->tau));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   With mode auto: few blocks could work at the same time if they took turns, on some rank; by the entries of rows, and,
-   if the engine is there, by its colours. More are wanted for a product P^T A P, which is a coarse level of multigrid:
-   what smooths best there does not pay
-*/
-static PetscErrorCode LookIfCrowded(BAI *bai, Mat A, Mat Ad)
-{
-  enum {
-    LONG_ROW      = 48, /* entries, with which nearly all blocks read from each other */
-    FEW_COLORS    = 8,
-    MANY_BLOCKS   = 64, /* of one colour: half of a large GPU has work */
-    COARSE_BLOCKS = 256
-  };
-  const PetscBool auto_mode = (PetscBool)(bai->options.mode == BAI_MODE_AUTO && !bai->face->solves);
-  int             mine, any;
-  PetscInt        n;
-  MatInfo         info;
-  MatProductType  product;
-
-  PetscFunctionBegin;
-  if (!auto_mode || bai->crowded) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
-  mine = info.nz_used > LONG_ROW * (PetscLogDouble)n;
-  if (bai->engine && bai->info.colors > FEW_COLORS && bai->info.blocks < (int64_t)MANY_BLOCKS * bai->info.colors)
-    mine = 1;
-  PetscCall(MatProductGetType(A, &product));
-  if (bai->engine && bai->info.colors && product == MATPRODUCT_PtAP &&
-      bai->info.blocks < (int64_t)COARSE_BLOCKS * bai->info.colors)
-    mine = 1;
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
-  bai->crowded = (PetscBool)any;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Renew(), and where that shows that mode auto is to be another, once more */
-static PetscErrorCode RenewUncrowded(BAI *bai, const Parts *m, BAIChoice *choice, int *work)
-{
-  PetscBool crowded = bai->crowded;
-
-  PetscFunctionBegin;
-  if (*work == WORK_ENGINE) PetscCall(LookIfCrowded(bai, m->A, m->square));
-  if (bai->crowded != crowded) PetscCall(BAIAgree(bai, Choose(bai, m->square, choice->weight, choice), work));
-  crowded = bai->crowded;
-  PetscCall(Renew(bai, m, choice, work));
-  if (*work != WORK_ENGINE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(LookIfCrowded(bai, m->A, m->square));
-  if (bai->crowded == crowded) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(bai->obj,
-                      "mode auto: sync, as %d colors of %" PetscInt64_FMT
-                      " blocks leave little to do at the same time\n",
-                      bai->info.colors, (PetscInt64)bai->info.blocks));
-  PetscCall(BAIAgree(bai, Choose(bai, m->square, choice->weight, choice), work));
-  bai->setups--; /* that was to see this */
-  PetscCall(Renew(bai, m, choice, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -527,6 +468,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscCall(BAIOptionsCheckTogether(bai));
   PetscCall(ForgetIfOther(bai, given));
   PetscCall(BAIConvert(bai, given, &m.A));
+  PetscCall(LookIfCrowded(bai, m.A));
   PetscCall(BAIGetParts(obj, m.A, &m.square, &m.other, &m.nghost, &m.garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)m.A)));
   mine = Choose(bai, m.square,
@@ -540,7 +482,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscCall(BAIAgree(bai, mine, &work));
   if (work != WORK_NONE) {
     PetscCall(PetscLogEventBegin(BAI_SetUp, obj, m.A, 0, 0));
-    mine = RenewUncrowded(bai, &m, &choice, &work);
+    mine = Renew(bai, &m, &choice, &work);
     if (mine) bai->id = 0; /* what the engine was not made ready for is the next set-up's business */
     PetscCall(
       PetscLogEventEnd(BAI_SetUp, obj, m.A, 0, 0)); /* also after an error, which of gathered rows only some ranks have:
@@ -549,7 +491,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
     PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n",
                         work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks,
                         BAIEngineName(bai->engine)));
-  } else TakeOmega(bai, (PetscBool)(bai->options.momentum != bai->set.momentum));
+  }
   PetscCall(ChooseRun(bai));
   bai->set = bai->options;
   PetscCall(PetscObjectGetId((PetscObject)given, &bai->given));

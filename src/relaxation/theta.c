@@ -1,11 +1,11 @@
 #include "theta.h"
+#include "tuning.h"
 
 /* A block that nothing couples to is solved best by many sweeps */
 static double ThetaOf(BAIReal inside, BAIReal outside)
 {
-  const double most = 1e3;
-
-  return (double)inside < most * (double)outside ? (double)inside / (double)outside : (inside > 0 ? most : 0);
+  return (double)inside < BAI_THETA_MOST * (double)outside ? (double)inside / (double)outside
+                                                           : (inside > 0 ? BAI_THETA_MOST : 0);
 }
 
 /* below: part of their sweeps that blocks below the mean keep; scale: that all keep */
@@ -18,7 +18,7 @@ static int64_t Sweeps(BAIInt blocks, const BAIReal *inside, const BAIReal *outsi
     const double theta  = ThetaOf(inside[k], outside[k]),
                  wanted = (theta < mean ? below : 1) * scale * (double)local_iters * theta / mean;
 
-    iters[k] = wanted < 4 * (double)local_iters ? (BAIInt)wanted : 4 * local_iters;
+    iters[k] = wanted < BAI_THETA_SWEEPS * (double)local_iters ? (BAIInt)wanted : BAI_THETA_SWEEPS * local_iters;
     if (iters[k] < 1) iters[k] = 1;
     sum += iters[k];
   }
@@ -33,7 +33,9 @@ int64_t BAITheta(BAIInt blocks, const BAIReal *inside, const BAIReal *outside, B
 
   for (BAIInt k = 0; k < blocks; k++) mean += ThetaOf(inside[k], outside[k]) / (double)blocks;
   if (mean <= 0) mean = 1;
-  while (10 * (sum = Sweeps(blocks, inside, outside, mean, below, scale, local_iters, iters)) > 9 * most && below > 0.5)
+  while (10 * (sum = Sweeps(blocks, inside, outside, mean, below, scale, local_iters, iters)) >
+           BAI_THETA_TENTHS * most &&
+         below > BAI_THETA_KEPT)
     below *= 0.98;
   for (; sum > most; sum = Sweeps(blocks, inside, outside, mean, below, scale, local_iters, iters)) scale *= 0.95;
   return sum;

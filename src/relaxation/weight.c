@@ -2,8 +2,8 @@
    Weights: whether the iteration converges for any order of updates, and what damps it if it may not
 */
 #include "../petsc/baiimpl.h"
-#include "coloring.h"
 #include "scale.h"
+#include "tuning.h"
 #include <petsc/private/petscimpl.h>
 #include <float.h>
 
@@ -38,9 +38,6 @@ static PetscErrorCode CreateAbs(Mat A, Mat *absA)
 */
 PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
 {
-  enum {
-    PRODUCTS = 50
-  };
   Mat absA;
   Vec d, w, next, quotient;
 
@@ -54,7 +51,7 @@ PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
   PetscCall(VecSet(w, 1.0));
   *lower = 0.0;
   *upper = PETSC_MAX_REAL;
-  for (int k = 0; k < PRODUCTS && *lower < 1.0 && *upper >= 1.0; k++) {
+  for (int k = 0; k < BAI_RADIUS_PRODUCTS && *lower < 1.0 && *upper >= 1.0; k++) {
     PetscReal least, most;
 
     PetscCall(MatMult(absA, w, next));
@@ -146,9 +143,6 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 */
 static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *least, PetscReal *most)
 {
-  enum {
-    STEPS = 20 /* at most */
-  };
   const PetscReal noise     = bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
   Iteration       iteration = {.bai = bai};
   KSP             ksp;
@@ -156,7 +150,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   Mat             shell;
   const char     *prefix;
   Vec             x, b;
-  PetscReal       re[STEPS + 1], im[STEPS + 1], size;
+  PetscReal       re[BAI_TAU_STEPS + 1], im[BAI_TAU_STEPS + 1], size;
   PetscInt        n, m, N;
 
   PetscFunctionBegin;
@@ -196,7 +190,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, steps));
   PetscCall(VecZeroEntries(x));
   PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
+  PetscCall(KSPComputeEigenvalues(ksp, BAI_TAU_STEPS + 1, re, im, &n));
   *least = PETSC_MAX_REAL;
   *most  = 0.0;
   size   = 0.0;
@@ -221,12 +215,11 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
  * there is one local sweep */
 PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
 {
-  const PetscReal more = 1.1;
-  PetscReal       least, most;
+  PetscReal least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 20, &least, &most));
-  *tau = most > 0.0 ? 2.0 / (least + more * most) : 1.0;
+  PetscCall(FindSpectrum(bai, A, BAI_TAU_STEPS, &least, &most));
+  *tau = most > 0.0 ? 2.0 / (least + (PetscReal)BAI_EIGENVALUE_MARGIN * most) : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,72 +237,26 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 /* The largest eigenvalue that a polynomial is to be for, a little more than that found */
 PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
 {
-  const PetscReal more = 1.1;
-  PetscReal       least, most;
+  PetscReal least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 10, &least, &most));
-  *largest = most > 0.0 ? more * most : 1.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Of a random error, by how much so many global iterations with this omega multiply its energy, |e^H A e|; 0 if that
- * says nothing */
-static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Vec y, PetscReal omega, PetscReal *factor)
-{
-  const PetscInt  its  = 6;
-  const BAIStep   step = {.mode = BAIModeOf(bai), .direction = BAI_FORWARD, .omega = (BAIReal)omega, .fresh = 1};
-  PetscScalar     energy;
-  const PetscReal enough = PETSC_MACHINE_EPSILON;
-
-  PetscFunctionBegin;
-  PetscCall(VecCopy(start, x));
-  PetscCall(MatMult(A, x, y));
-  PetscCall(VecDot(y, x, &energy));
-  *factor = PetscAbsReal(PetscRealPart(energy));
-  PetscCall(BAIIterate(bai, zero, x, PETSC_FALSE, its, &step, NULL));
-  PetscCall(MatMult(A, x, y));
-  PetscCall(VecDot(y, x, &energy));
-  *factor = *factor > 0.0 ? PetscAbsReal(PetscRealPart(energy)) / *factor : 0.0;
-  if (!(*factor > enough) || PetscIsInfOrNanReal(*factor)) *factor = *factor > 1.0 ? PETSC_MAX_REAL : 0.0;
+  PetscCall(FindSpectrum(bai, A, BAI_POLYNOMIAL_STEPS, &least, &most));
+  *largest = most > 0.0 ? (PetscReal)BAI_EIGENVALUE_MARGIN * most : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   What omega auto stands for. Over-relaxation is for blocks that take turns, where it makes up for damped local sweeps;
-   as it leaves more of what is rough and less of what is smooth, it is taken where it is no worse for both together,
-   and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn
-   together. Damping is for boundaries of ranks that do not take turns together
+   The omega of smoothing steps. Auto is over-relaxation for blocks that take turns, where no block reads old values that
+   are raised as well: of other ranks, or of blocks that take their turn together
 */
-PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
+PetscReal BAISmoothingOmega(const BAI *bai)
 {
-  const PetscReal raised[] = {1.3, 1.15}, on_ranks = 0.8, as_good = 1.05, clearly = 0.8;
-  const PetscBool apart = (PetscBool)(bai->scatter && !bai->info.turns),
-                  raise = (PetscBool)(!apart && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
-  Vec       start, zero, x, y;
-  PetscReal one, factor;
+  const PetscBool apart = (PetscBool)(bai->scatter && !bai->info.turns);
+  const PetscBool alone = (PetscBool)(bai->info.blocks == 1 || 2 * bai->info.block_size > BAI_GROUP_ROWS);
 
-  PetscFunctionBegin;
-  *omega = 1.0;
-  if (BAIModeOf(bai) != BAI_MODE_COLOR || bai->options.momentum != 0.0 || bai->use.weight == BAI_WEIGHT_TAU)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatCreateVecs(A, &x, &y));
-  PetscCall(VecDuplicate(x, &start));
-  PetscCall(VecDuplicate(x, &zero));
-  PetscCall(VecZeroEntries(zero));
-  PetscCall(SetNoise(bai, start));
-  PetscCall(FindEnergy(bai, A, start, zero, x, y, 1.0, &one));
-  for (int k = 0; raise && one > 0.0 && *omega == 1.0 && k < 2; k++) {
-    PetscCall(FindEnergy(bai, A, start, zero, x, y, raised[k], &factor));
-    if (factor <= as_good * one) *omega = raised[k];
-  }
-  if (apart && one > 0.0) {
-    PetscCall(FindEnergy(bai, A, start, zero, x, y, on_ranks, &factor));
-    if (factor < clearly * one) *omega = on_ranks;
-  }
-  PetscCall(VecDestroy(&start));
-  PetscCall(VecDestroy(&zero));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->options.omega != PETSC_DECIDE) return bai->options.omega;
+  return BAIModeOf(bai) == BAI_MODE_COLOR && bai->options.momentum == 0.0 && bai->use.weight != BAI_WEIGHT_TAU &&
+      !apart && alone
+    ? (PetscReal)BAI_OVER_RELAXATION
+    : 1.0;
 }

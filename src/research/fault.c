@@ -3,13 +3,7 @@
 */
 #include "research.h"
 #include "../relaxation/fault.h"
-
-enum {
-  STILL_ITS   = 20, /* iterations in which the norm falls by less than STILL of itself: it does not fall any more */
-  STILL_LOOKS = 3   /* in which a row has not changed */
-};
-#define STILL 1e-8
-#define GROWN 1e2 /* times the largest norm of a block at the look before */
+#include "../relaxation/tuning.h"
 
 /* Something about faults is asked for: nobody else solves in one launch, or looks */
 PetscBool BAIHasFaults(const BAIOptions *o)
@@ -211,7 +205,7 @@ static PetscInt CountBad(const BAI *bai, PetscBool growth)
   for (PetscInt k = 0; k < w->blocks; k++) {
     const PetscReal norm2 = w->norm2[k];
 
-    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > GROWN * GROWN * w->most2)) bad++;
+    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > BAI_FAULT_GROWTH * BAI_FAULT_GROWTH * w->most2)) bad++;
   }
   return bad;
 }
@@ -229,7 +223,8 @@ static PetscErrorCode ResetBlocks(BAI *bai, Vec x, PetscBool growth)
   for (PetscInt i = 0; i < w->n; i++) {
     const PetscReal norm2 = w->norm2[w->block[i]];
 
-    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > GROWN * GROWN * w->most2)) xx[i] = good[i];
+    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > BAI_FAULT_GROWTH * BAI_FAULT_GROWTH * w->most2))
+      xx[i] = good[i];
   }
   PetscCall(VecRestoreArray(x, &xx));
   PetscCall(VecRestoreArrayRead(w->good, &good));
@@ -250,12 +245,12 @@ static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost
   PetscCall(VecGetArrayRead(w->diagonal, &d));
   for (PetscInt i = 0; i < w->n; i++) {
     const PetscReal size  = PetscAbsScalar(rr[i]);
-    const PetscBool still = (PetscBool)(xx[i] == good[i] && size > 1e-3 * most &&
-                                        size >
-                                          100 * PETSC_MACHINE_EPSILON * PetscAbsScalar(d[i]) * PetscAbsScalar(xx[i]));
+    const PetscBool still = (PetscBool)(xx[i] == good[i] && size > BAI_FAULT_RESIDUE * most &&
+                                        size > BAI_ROUNDING * PETSC_MACHINE_EPSILON * PetscAbsScalar(d[i]) *
+                                            PetscAbsScalar(xx[i]));
 
-    w->still[i] = still ? (unsigned char)PetscMin(w->still[i] + 1, STILL_LOOKS) : 0;
-    *lost += w->still[i] == STILL_LOOKS;
+    w->still[i] = still ? (unsigned char)PetscMin(w->still[i] + 1, BAI_FAULT_LOOKS) : 0;
+    *lost += w->still[i] == BAI_FAULT_LOOKS;
   }
   PetscCall(VecRestoreArrayRead(w->diagonal, &d));
   PetscCall(VecRestoreArrayRead(w->good, &good));
@@ -324,7 +319,7 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
   PetscFunctionBegin;
   PetscCall(Inspect(bai, b, x, rnorm));
   PetscCall(Rounding(bai, b, x, &rounding));
-  if (!PetscIsInfOrNanReal(*rnorm) && !(PetscAbsReal(engines - *rnorm) <= 100 * rounding)) {
+  if (!PetscIsInfOrNanReal(*rnorm) && !(PetscAbsReal(engines - *rnorm) <= BAI_ROUNDING * rounding)) {
     PetscCall(
       PetscInfo(bai->obj,
                 "Iteration %" PetscInt_FMT
@@ -338,14 +333,14 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
     *rnorm = engines; /* by which the iteration goes on as it would without detection */
   bad = CountBad(bai, growth);
   PetscCall(Sum(bai, &bad));
-  if (!bad || w->retries == 3) { /* the third time it is the iteration itself */
+  if (!bad || w->retries == BAI_FAULT_TRIES) { /* the third time it is the iteration itself */
     if (!bad) PetscCall(Accept(bai, its, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscInfo(bai->obj,
                       "Iteration %" PetscInt_FMT ", residual norm %g: too large in %" PetscInt_FMT " blocks, %s\n", its,
                       (double)*rnorm, bad, w->retries < 2 ? "which go back" : "still, so the iteration diverges"));
-  if (++w->retries == 3) PetscFunctionReturn(PETSC_SUCCESS);
+  if (++w->retries == BAI_FAULT_TRIES) PetscFunctionReturn(PETSC_SUCCESS);
   if (w->retries == 2) {
     PetscCall(CopyMatrix(bai));
     w->copies++;
@@ -372,7 +367,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscCall(VecGetLocalSize(bai->r, &n));
   PetscCall(VecGetArrayRead(bai->r, &rr));
   *rows = 0;
-  for (PetscInt i = 0; i < n; i++) *rows += PetscAbsScalar(rr[i]) > 1e-6 * most;
+  for (PetscInt i = 0; i < n; i++) *rows += PetscAbsScalar(rr[i]) > BAI_FAULT_LEFT * most;
   PetscCall(VecRestoreArrayRead(bai->r, &rr));
   PetscCall(Sum(bai, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -385,7 +380,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   PetscReal rounding;
 
   PetscFunctionBegin;
-  if (!(PetscAbsReal(rnorm - w->norm) <= STILL * w->norm) ||
+  if (!(PetscAbsReal(rnorm - w->norm) <= BAI_FAULT_FALL * w->norm) ||
       (its < w->last && w->last < (PetscInt)BAI_INT_MAX &&
        bai->options.fault_fraction > 0.0)) { /* it falls, or a recovery is to come */
     if (w->copied && rnorm < w->norm) {
@@ -395,9 +390,9 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
     w->norm = rnorm;
     w->its  = its;
   }
-  if (its - w->its < STILL_ITS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (its - w->its < BAI_FAULT_ITS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Rounding(bai, b, x, &rounding));
-  if (bai->options.fault_detect && !w->copied && rnorm > 100 * rounding) {
+  if (bai->options.fault_detect && !w->copied && rnorm > BAI_ROUNDING * rounding) {
     PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": the residual norm stays at %g, so the matrix is copied anew\n",
                         its, (double)rnorm));
@@ -409,7 +404,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   }
   PetscCall(CountLeft(bai, b, x, &w->left));
   w->stagnates = PETSC_TRUE;
-  if (rnorm > 100 * rounding)
+  if (rnorm > BAI_ROUNDING * rounding)
     PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": the residual norm stays at %g, left in %" PetscInt_FMT
                         " rows, which are not updated as they should be\n",

@@ -2,6 +2,7 @@
    PCBAI: block-asynchronous iteration as a smoother and preconditioner
 */
 #include "../../petsc/baiimpl.h"
+#include "../../relaxation/tuning.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 typedef struct {
@@ -55,14 +56,15 @@ static PetscErrorCode CheckOmega(BAI *bai)
   if (bai->options.omega <= 1.0 || (mode != BAI_MODE_SYNC && mode != BAI_MODE_LAUNCH))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FindOnce(bai, BAIFindLargest, &bai->largest));
-  most = 2 * (1 + bai->options.momentum) / (bai->tau * bai->largest); /* largest is a tenth more than was found, and */
-  most *= (PetscReal)1.21;                                            /* so much may what was found be too large */
+  most = 2 * (1 + bai->options.momentum) / (bai->tau * bai->largest);
+  most *= (PetscReal)BAI_REFUSED_OMEGA;
   PetscCall(BAIOptionName(bai, "omega", name, sizeof(name)));
   PetscCall(MatGetSize(bai->A, &rows, NULL));
   PetscCheck(bai->options.omega < most, PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE,
              "%s %g: smoothing diverges on this matrix of %" PetscInt_FMT
              " rows, whose largest eigenvalue of M^{-1}A is about %g: must be less than %g",
-             name, (double)bai->options.omega, rows, (double)(bai->tau * bai->largest / (PetscReal)1.1), (double)most);
+             name, (double)bai->options.omega, rows,
+             (double)(bai->tau * bai->largest / (PetscReal)BAI_EIGENVALUE_MARGIN), (double)most);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,7 +79,7 @@ static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
   }
   PetscCall(FindOnce(bai, BAIFindLargest, &bai->largest));
   step->fourth_kind = 1;
-  step->omega       = (BAIReal)(bai->omega / bai->largest);
+  step->omega       = (BAIReal)((bai->options.omega == PETSC_DECIDE ? 1 : bai->options.omega) / bai->largest);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,9 +101,7 @@ static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep 
 {
   PetscFunctionBegin;
   PetscCall(StepOf(bai, direction, step));
-  if (step->fourth_kind || bai->options.omega != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FindOnce(bai, BAIFindOmega, &bai->smoothing_omega));
-  step->omega = (BAIReal)(bai->smoothing_omega * bai->tau);
+  if (!step->fourth_kind) step->omega = (BAIReal)(BAISmoothingOmega(bai) * bai->tau);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

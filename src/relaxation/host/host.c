@@ -76,11 +76,6 @@ static BAIInt Groups(BAIInt blocks, BAIInt blocks_group)
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
                         BAIState *newstate)
 {
-  enum {
-    MIN_TASK_ROWS    = 256,  /* make a ticket worth drawing, */
-    MAX_TASK_ROWS    = 4096, /* are as good as a stream from memory, */
-    TASKS_PER_THREAD = 64    /* leave none with nothing to do */
-  };
   BAIState     state = calloc(1, sizeof(*state));
   BAIBlockCRS *A;
   BAIStatus    status;
@@ -95,10 +90,10 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   state->p = *p;
   status   = BAIBlockCRSCreate(matrix, partition, p, A);
   if (!status.code) {
-    const BAIInt rows      = A->n / (TASKS_PER_THREAD * (BAIInt)p->threads),
-                 task_rows = rows < MIN_TASK_ROWS ? MIN_TASK_ROWS
-      : rows > MAX_TASK_ROWS                      ? MAX_TASK_ROWS
-                                                  : rows;
+    const BAIInt rows      = A->n / (BAI_TASKS_PER_THREAD * (BAIInt)p->threads),
+                 task_rows = rows < BAI_LEAST_TASK_ROWS ? BAI_LEAST_TASK_ROWS
+      : rows > BAI_MOST_TASK_ROWS                       ? BAI_MOST_TASK_ROWS
+                                                        : rows;
 
     state->blocks_task  = A->most_rows < task_rows ? task_rows / A->most_rows : 1;
     state->tasks        = Groups(A->blocks, state->blocks_task);

@@ -143,10 +143,8 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    So iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and values of other
    ranks are those of the last global iteration.
 
-   Set-up finds what auto means, the same on all ranks; -pc_view shows it. It is color, except where most of a GPU would
-   wait for its turn: there it is sync. That is so if rows have more than 48 entries, on average, or if the blocks need
-   more than 8 colours and fewer than 64 blocks have the same one. For a product P^T A P, as coarse levels of multigrid
-   are, it is so with fewer than 256 blocks of a colour.
+   Auto is color, except where most of a GPU would wait for its turn: there it is sync. That is so if rows have more
+   than 48 entries, on average, or if the matrix is a product P^T A P, as coarse levels of multigrid are.
 
 .seealso: `PCBAI`, `PCBAIGetMode()`
 @*/
@@ -480,12 +478,10 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
    one.
 
-   With auto omega is 1, except in smoothing steps of mode color, as below `KSPRICHARDSON`, without momentum and weight
-   tau. There the first step after new values chooses omega: it smooths a random error by a few global iterations with
-   each of some values. Omega is 1.3 or 1.15 if that leaves hardly more of the energy of the error than 1 does. So
-   over-relaxation makes up for damped local sweeps. On several MPI ranks with GPUs omega is 1 or 0.8. With blocks of at
-   most 64 rows, which take turns together, it is never above 1. In mode sync a polynomial damps, see
-   `PCBAISetPolynomial()`. -pc_view shows omega.
+   With auto omega is 1, and 1.3 in smoothing steps of mode color, as below `KSPRICHARDSON`, without momentum and weight
+   tau. So over-relaxation makes up for damped local sweeps. It is 1 there too on several MPI ranks with GPUs, and with
+   blocks of at most 64 rows, which take turns together: these read old values, which would be raised as well. In mode
+   sync a polynomial damps, see `PCBAISetPolynomial()`.
 
    A number above 1 is an error in modes sync and launch if smoothing diverges with it: if it is 2/lambda or more for
    the largest eigenvalue lambda of M^{-1}A, as the first application estimates it.
