@@ -135,7 +135,6 @@ engine  := $(filter-out $(petsc),$(wildcard src/relaxation/*.c src/multigrid/*.c
 faces   := $(petsc) $(wildcard src/petsc/*.c src/ksp/bai/*.c src/pc/*/*.c src/*/*/generated/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c \
   $(filter-out %_none.c %/hypre.c,$(wildcard bench/parts/*.c)) \
-  bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) \
   bench/parts/crs$(if $(NVCC),.cu,_none.c) \
   bench/parts/hypre$(if $(hypre),,_none).c \
   tests/parts/systems.c tests/parts/gpu$(if $(NVCC),.cu,_none.c)
@@ -593,7 +592,7 @@ performance:
 # those of the last time
 experiments-page: ; PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py $(if $(CSV),--csv $(CSV))
 
-# Links between documents, length of sentences and cells, whether what is made is up to date, and the version
+# Links between documents, whether what is made is up to date, and the version
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
 	python3 tests/figures.py

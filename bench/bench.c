@@ -157,7 +157,6 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
-  PetscCall(ResidentCGRegister());
   PetscCall(SetFromOptions(&bench));
   PetscCall(ForMatrices(BenchMatrix, &bench));
   for (PetscInt w = 0; w < bench.nwithout; w++) PetscCall(PetscFree(bench.without[w]));

@@ -137,9 +137,9 @@ def solves(matrices):
         "",
         (
             f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi."
-            " Resident CG is the"
+            " Resident CG was the"
         ),
-        "benchmark's own: pipelined, with Jacobi, one launch a solve; empty where the rows do not fit the GPU.",
+        "benchmark's own until 0.3.0: pipelined, with Jacobi, one launch a solve; empty where the rows do not fit the GPU.",
     ]
     if any(s.startswith("bai-") for solvers in matrices.values() for s in solvers):
         out += [

@@ -137,7 +137,7 @@ def page(p):
         lines,
     )
     p.why(
-        "The resident CG is the benchmark's own: a whole solve of pipelined CG with Jacobi in one launch. SSOR is"
+        "The resident CG was the benchmark's own until 0.3.0: pipelined CG with Jacobi, in one launch. SSOR is"
         " PETSc's default of `PCSOR`, on the host. `KSPBAI` has blocks of its default, 128 rows."
     )
     place, rows = p.best()

@@ -341,7 +341,6 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
-  PetscCall(ResidentCGRegister());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-cases", cases, sizeof(cases), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), NULL));
   PetscCheck(cases[0], PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-cases must name a file");

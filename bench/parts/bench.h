@@ -70,11 +70,6 @@ PetscErrorCode ForMatrices(PetscErrorCode (*)(void *ctx, const char name[], Mat)
 PetscErrorCode SetThreads(PetscInt);
 PetscErrorCode BenchIterations(Bench *, System *);
 
-/* residentcg.c: unfit is NULL, or says why this KSP cannot solve with the matrix */
-#define KSPRESIDENTCG "residentcg"
-PetscErrorCode ResidentCGRegister(void);
-PetscErrorCode ResidentCGUnfit(Mat, const char **unfit);
-
 /* solves.c */
 PetscErrorCode CheckSolverNames(const Bench *);
 PetscErrorCode BenchSolves(const Bench *, System *);

@@ -17,7 +17,6 @@ typedef struct {
 static const Solver solvers[] = {
   {"cg",                  KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
   {"pipecg",              KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
-  {"resident-cg",         KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
   {"chebyshev",           KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
   {"chebyshev4",          KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16},
   {"richardson-jacobi",   KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
@@ -59,10 +58,9 @@ static PetscErrorCode HasFourthKind(PetscBool *has)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode IsWanted(const Bench *bench, Mat A, const Solver *solver, PetscBool *wanted)
+static PetscErrorCode IsWanted(const Bench *bench, const Solver *solver, PetscBool *wanted)
 {
-  const char *unfit = NULL;
-  PetscBool   is    = PETSC_FALSE, isresident;
+  PetscBool   is = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -70,12 +68,6 @@ static PetscErrorCode IsWanted(const Bench *bench, Mat A, const Solver *solver, 
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (size == 1 && solver->exchange != BAI_EXCHANGE_AUTO) is = PETSC_TRUE;
   *wanted = (PetscBool)!is;
-  PetscCall(PetscStrcmp(solver->ksp, KSPRESIDENTCG, &isresident));
-  if (!is && isresident) {
-    PetscCall(ResidentCGUnfit(A, &unfit));
-    *wanted = (PetscBool)!unfit;
-    if (unfit) PetscCall(Print("  %-23s %s\n", solver->name, unfit));
-  }
   if (is || !solver->degree) PetscFunctionReturn(0);
   PetscCall(HasFourthKind(wanted));
   if (!*wanted) PetscCall(Print("  %-23s not in this PETSc\n", solver->name));
@@ -366,7 +358,7 @@ PetscErrorCode BenchSolves(const Bench *bench, System *s)
     Test      t      = {*s, &solvers[k], 0, 0};
     PetscBool wanted = PETSC_FALSE;
 
-    PetscCall(IsWanted(bench, s->A, &solvers[k], &wanted));
+    PetscCall(IsWanted(bench, &solvers[k], &wanted));
     if (!wanted) continue;
     PetscCall(BenchSolver(bench, &t, cg));
     PetscCall(DestroySolver(&t));
