@@ -1,14 +1,10 @@
 #!/usr/bin/env python3
 """Checks documents in Markdown: checkdocs.py FILE.md ... FOLDER ...
 
-Fails if a relative link or its anchor leads nowhere, if a cell of a table has more than 15 words, or if a sentence has
-more than 25. In folders named notebook sentences may be longer. Words are what has a letter in it, outside code. Of a
-file that begins with <!-- made from ... only the links are checked."""
+Fails if a relative link or its anchor leads nowhere."""
 import os
 import re
 import sys
-
-CELL, SENTENCE = 15, 25
 
 
 def text_of(filename):
@@ -50,44 +46,6 @@ def links(filename):
                 yield f"{filename}:{number}: no heading for {target}"
 
 
-def words(text):
-    text = re.sub(r"`[^`]*`", "code", text)
-    text = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text)
-    return [word for word in text.split() if re.search(r"[^\W\d_]", word)]
-
-
-def paragraphs(filename):
-    """Number of the first line, and text; a list's item is one, a table and a heading none"""
-    start, lines = 0, []
-    for number, line in list(text_of(filename)) + [(0, "")]:
-        new = not line.strip() or line.startswith(("#", "|")) or re.match(r"\s*([*-]|\d+\.) ", line)
-        if new and lines:
-            yield start, " ".join(lines)
-            lines = []
-        if line.strip() and not line.startswith(("#", "|")):
-            start = start if lines else number
-            lines.append(line.strip())
-
-
-def lengths(filename):
-    with open(filename, encoding="utf-8") as file:
-        if file.readline().startswith("<!-- made from"):
-            return
-    for number, line in text_of(filename):
-        for cell in re.split(r"(?<!\\)\|", line)[1:-1] if line.startswith("|") else []:
-            if len(words(cell)) > CELL:
-                yield f"{filename}:{number}: {len(words(cell))} words in a cell, {CELL} at most: {cell.strip()[:60]}"
-    if "notebook" in filename.split(os.sep):
-        return
-    for number, text in paragraphs(filename):
-        for sentence in re.split(r"(?<=[.!?:])[)*\"]*\s+", re.sub(r"\b(e\.g|i\.e|et al|vs|cf)\.", r"\1", text)):
-            if len(words(sentence)) > SENTENCE:
-                yield (
-                    f"{filename}:{number}: {len(words(sentence))} words in a sentence, {SENTENCE} at most:"
-                    f" {sentence[:60]}"
-                )
-
-
 def main(names):
     files = []
     for name in names:
@@ -96,8 +54,8 @@ def main(names):
             if os.path.isdir(name)
             else [name]
         )
-    faults = [fault for file in sorted(files) for check in (links, lengths) for fault in check(file)]
-    print("\n".join(faults) or f"{len(files)} documents: links, cells and sentences as they should be")
+    faults = [fault for file in sorted(files) for fault in links(file)]
+    print("\n".join(faults) or f"{len(files)} documents: all links lead somewhere")
     return bool(faults)
 
 
