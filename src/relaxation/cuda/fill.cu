@@ -31,9 +31,22 @@ static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt
   return z ^ z >> 31;
 }
 
+/* Sets a value of the matrix, which may be of single precision */
+static __device__ inline void SetValue(const BAISliced &A, void *a, long long at, BAIScalar value)
+{
+  if (A.single) static_cast<BAISingle *>(a)[at] = BAISingle(value);
+  else static_cast<BAIScalar *>(a)[at] = value;
+}
+
+/* The same of an entry outside the block, which is never a negative zero once it is rounded */
+static __device__ inline void SetEntry(const BAISliced &A, void *a, long long at, BAIScalar value)
+{
+  SetValue(A, a, at, (A.single ? BAIScalar(BAISingle(value)) : value) + BAIScalar(0));
+}
+
 /* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it
  * has places in its slice */
-template <typename V, bool RAGGED>
+template <bool RAGGED>
 struct RowPut {
   const BAISliced &A;
   const BAISlice   s;
@@ -59,17 +72,17 @@ struct RowPut {
     }
     if (!same_pattern && BAIWide(&A)) static_cast<int *>(A.loc_j)[to] = at;
     else if (!same_pattern) static_cast<uint16_t *>(A.loc_j)[to] = (uint16_t)at;
-    static_cast<V *>(A.loc_a)[to] = V(value);
+    SetValue(A, A.loc_a, to, value);
   }
 
-  __device__ void Outside(int w, int col, V value)
+  __device__ void Outside(int w, int col, BAIScalar value)
   {
     if (w >= outside.width) {
       different = true;
       return;
     }
     if (!outside.by_delta && !same_pattern) A.off_j[outside.j + (long long)w * outside.step_j] = col;
-    static_cast<V *>(A.off_a)[outside.a + (long long)w * outside.step] = value;
+    SetEntry(A, A.off_a, outside.a + (long long)w * outside.step, value);
   }
 
   /* What fills a row up; in the old pattern it is there */
@@ -80,7 +93,9 @@ struct RowPut {
 
   __device__ void NoneOutside(int w, int own)
   {
-    if (!same_pattern) Outside(w, own, BAINoEntry<V>());
+    if (same_pattern) return;
+    if (!outside.by_delta) A.off_j[outside.j + (long long)w * outside.step_j] = own;
+    SetValue(A, A.off_a, outside.a + (long long)w * outside.step, BAINoEntry<BAIScalar>());
   }
 };
 
@@ -93,9 +108,9 @@ typedef struct {
 } RowSums;
 
 /* Each lane a row */
-template <typename V, bool RAGGED>
+template <bool RAGGED>
 static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first,
-                                      RowPut<V, RAGGED> &put, RowSums &r)
+                                      RowPut<RAGGED> &put, RowSums &r)
 {
   for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
     const BAICSR C   = part ? M.B : M.A;
@@ -126,7 +141,7 @@ static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, in
                put.outside.by_delta && r.outside < put.outside.width && row + A.off_j[put.outside.j + r.outside] < col;
                r.outside++)
             put.NoneOutside(r.outside, row);
-          put.Outside(r.outside++, col, V(values[k]) + V(0)); /* never a negative zero */
+          put.Outside(r.outside++, col, values[k]);
         }
       }
     }
@@ -141,8 +156,8 @@ static __device__ inline T SumOfLanes(T value)
 
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
  * place that is kept for it has 0 */
-template <typename V, bool RAGGED>
-static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, RAGGED> &put,
+template <bool RAGGED>
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<RAGGED> &put,
                                       RowSums &r, Findings *findings)
 {
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
@@ -191,7 +206,7 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
 
 /* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none
  * are as they should be */
-template <typename V, bool RAGGED>
+template <bool RAGGED>
 static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
                             Findings *findings)
 {
@@ -204,7 +219,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
     const int row   = RowOfLane(A, slice, lane),
               place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
               own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
-    RowPut<V, RAGGED> put(A, slice, lane, same_pattern);
+    RowPut<RAGGED> put(A, slice, lane, same_pattern);
 
     if (!RAGGED || !IsLong(A, slice, lane)) {
       if (row >= 0) {
@@ -223,7 +238,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
       const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
 
       for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES)
-        static_cast<V *>(A.off_a)[at] = 0;
+        SetValue(A, A.off_a, at, 0);
     }
   }
   AddPattern(r.pattern, findings);
@@ -245,7 +260,6 @@ static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int
 }
 
 /* A warp a piece; what lies inside the block is counted only */
-template <typename V>
 static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, PieceSums *sums, Findings *findings)
 {
   enum {
@@ -285,7 +299,8 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, P
       if (outside) sum_outside += BAIAbs(values[w]);
       inside += is_in;
       if (!same_pattern) A.rest_j[piece.first + at] = outside ? cols[w] : row;
-      static_cast<V *>(A.rest_a)[piece.first + at] = outside ? V(values[w]) + V(0) : BAINoEntry<V>();
+      if (outside) SetEntry(A, A.rest_a, piece.first + at, values[w]);
+      else SetValue(A, A.rest_a, piece.first + at, BAINoEntry<BAIScalar>());
     }
     d           = SumOfLanes(d);
     sum         = SumOfLanes(sum);
@@ -298,7 +313,6 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, P
 }
 
 /* A warp a long row: what its pieces add up to, and its entries inside the block, in their order */
-template <typename V>
 static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const PieceSums *pieces,
                                   BAIReal *sums, Findings *findings)
 {
@@ -311,9 +325,9 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     const int        slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane),
               tile_first = slice / A.tile_slices * A.tile_rows,
               place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
-    RowPut<V, true> put(A, slice, row_lane, false);
-    RowSums         r      = {};
-    int             length = 0;
+    RowPut<true> put(A, slice, row_lane, false);
+    RowSums      r      = {};
+    int          length = 0;
 
     for (int first = L.first; first < L.last; first += BAI_LANES) {
       const bool there = first + lane < L.last;
@@ -407,24 +421,20 @@ static unsigned WarpGrid(int warps)
   return (unsigned)(((long long)warps * BAI_LANES + THREADS - 1) / THREADS);
 }
 
-template <typename V>
 static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, PieceSums *pieces, Findings *findings)
 {
   const BAISliced A  = state->A;
   const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
 
   if (A.off_first)
-    Fill<V, true>
-      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
+    Fill<true><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
   else
-    Fill<V, false>
-      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
+    Fill<false><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
   CUDATry(cudaGetLastError());
   if (!A.pieces) return BAIStatusOf(BAI_OK);
-  FillPieces<V><<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);
+  FillPieces<<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);
   CUDATry(cudaGetLastError());
-  FinishLong<V>
-    <<<WarpGrid(A.long_rows), THREADS, 0, state->stream>>>(A, *M, l1, dominance, pieces, state->sums, findings);
+  FinishLong<<<WarpGrid(A.long_rows), THREADS, 0, state->stream>>>(A, *M, l1, dominance, pieces, state->sums, findings);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -441,7 +451,7 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   BAITry(t.Allocate(state, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
   if (A.pieces) BAITry(pieces.Allocate(state, A.pieces * sizeof(PieceSums)));
-  BAITry((A.single ? Run<BAISingle> : Run<BAIScalar>)(state, M, same_pattern, (PieceSums *)pieces.p, (Findings *)t.p));
+  BAITry(Run(state, M, same_pattern, (PieceSums *)pieces.p, (Findings *)t.p));
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   memcpy(&least, &findings.least_share, sizeof(least));

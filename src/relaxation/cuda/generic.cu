@@ -284,23 +284,27 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 }
 
 /* Everything else, and faults and statistics */
-template <typename V>
 static __global__ void __launch_bounds__(1024, 1) GenericAny(BAISliced A, BAISweep p)
 {
-  GoThroughTiles<BAINarrowOrWide, V, true>(A, p);
+  if (A.single) GoThroughTiles<BAINarrowOrWide, BAISingle, true>(A, p);
+  else GoThroughTiles<BAINarrowOrWide, BAIScalar, true>(A, p);
 }
 
 /* Blocks that refine, in any way; corrections are of type I */
 template <typename I>
-static __global__ void __launch_bounds__(1024, 1) GenericRefined(BAISliced A, BAISweep p)
+static __device__ __forceinline__ void Refined(const BAISliced &A, const BAISweep &p)
 {
   GoThroughTiles<BAINarrowOrWide, BAIScalar, true, true, I>(A, p);
 }
 
+static __global__ void __launch_bounds__(1024, 1) GenericRefined(BAISliced A, BAISweep p)
+{
+  if (A.sweep_single) Refined<BAISingle>(A, p);
+  else Refined<BAIScalar>(A, p);
+}
+
 const void *BAIGenericKernel(const BAISliced *A, bool refined, bool watched)
 {
-  if (refined)
-    return A->sweep_single ? (const void *)GenericRefined<BAISingle> : (const void *)GenericRefined<BAIScalar>;
-  if (A->single) return (const void *)GenericAny<BAISingle>;
-  return watched || BAIWide(A) ? (const void *)GenericAny<BAIScalar> : (const void *)Generic;
+  if (refined) return (const void *)GenericRefined;
+  return watched || A->single || BAIWide(A) ? (const void *)GenericAny : (const void *)Generic;
 }

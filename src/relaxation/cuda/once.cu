@@ -16,6 +16,11 @@
 #include "plan.h"
 #include "sweep.h"
 
+enum {
+  INSIDE  = 2, /* entries of a row inside its block, at most: blocks are along the lines of a grid */
+  OUTSIDE = 5  /* of those outside, which are on their way at a time */
+};
+
 /* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 registers, in
  * double 64 */
 static constexpr int LeastBlocks(bool single)
@@ -38,14 +43,14 @@ static __device__ inline void Keep(const V *&pointer)
 
 /* s loses what a row has outside its block, of entries that were fetched. Columns are counted from base; from is x +
  * base, far the ghosts less the rows of x */
-template <bool GHOSTS, BAIOrder order, typename V, int OFF>
+template <bool GHOSTS, BAIOrder order, typename V>
 static __device__ __forceinline__ void Subtract(const BAISliced &A, const V *x, const V *far, const V *from, int base,
-                                                const V (&value)[OFF], const int (&col)[OFF], V &s)
+                                                const V (&value)[OUTSIDE], const int (&col)[OUTSIDE], V &s)
 {
-  V other[OFF];
+  V other[OUTSIDE];
 
 #pragma unroll
-  for (int w = 0; w < OFF; w++) {
+  for (int w = 0; w < OUTSIDE; w++) {
     if constexpr (GHOSTS && order == BAI_QUEUE)
       other[w] = BAIIsNoEntry(value[w]) ? V(0)
         : base + col[w] < A.n           ? BAILoad(x + base + col[w])
@@ -55,13 +60,13 @@ static __device__ __forceinline__ void Subtract(const BAISliced &A, const V *x, 
     else other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad(from + col[w]);
   }
 #pragma unroll
-  for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
+  for (int w = 0; w < OUTSIDE; w++) s -= value[w] * other[w];
 }
 
 /* The x of a row after the local sweeps of its tile; shared has room for two x of the tile */
-template <int LOC, typename V>
-static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv,
-                                                V xi, V *shared)
+template <typename V>
+static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[INSIDE], const int (&j)[INSIDE], V s,
+                                                V dinv, V xi, V *shared)
 {
   V                 *now = shared, *next = now + blockDim.x;
   const BAIRealOf<V> local_omega = BAIRealOf<V>(p.local_omega);
@@ -73,7 +78,7 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[
     now[threadIdx.x] = y;
     __syncthreads();
 #pragma unroll
-    for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
+    for (int w = 0; w < INSIDE; w++) sum -= a[w] * now[j[w]];
     y += local_omega * (sum * dinv - y);
     V *swap = now;
     now     = next;
@@ -82,9 +87,8 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[
   return y;
 }
 
-/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is
- * BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
-template <int LOC, int OFF, bool GHOSTS, BAIOrder order, typename V>
+/* The order is BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
+template <bool GHOSTS, BAIOrder order, typename V>
 static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) < sizeof(BAIScalar)))
   Once(BAISliced A, BAISweep p)
 {
@@ -104,13 +108,13 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) 
   const int      *off_j = BAIColumnAt(A, S, 0, (int)lane);
   int             base  = by_delta ? row : 0; /* of columns */
   const V        *from  = x + base;
-  V               s = V(0), dinv = V(0), xi = V(0), before = V(0), a[LOC];
-  int             j[LOC];
+  V               s = V(0), dinv = V(0), xi = V(0), before = V(0), a[INSIDE];
+  int             j[INSIDE];
 
   Keep(from);
   Keep(base);
 #pragma unroll
-  for (int w = 0; w < LOC; w++) {
+  for (int w = 0; w < INSIDE; w++) {
     const bool there = w < S.loc_width;
 
     a[w] = there ? BAIStreamed(loc_a + w * BAI_LANES) : V(0);
@@ -120,22 +124,22 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) 
     s    = BAIStreamed(static_cast<const V *>(p.b) + row);
     dinv = BAIStreamed(static_cast<const V *>(A.dinv) + row);
   }
-  V          value[OFF];
-  int        col[OFF], left = (int)S.off_width;
+  V          value[OUTSIDE];
+  int        col[OUTSIDE], left = (int)S.off_width;
   const auto fetch = [&] {
 #pragma unroll
-    for (int w = 0; w < OFF; w++) value[w] = w < left ? BAIStreamed(off_a + w * BAI_LANES) : BAINoEntry<V>();
+    for (int w = 0; w < OUTSIDE; w++) value[w] = w < left ? BAIStreamed(off_a + w * BAI_LANES) : BAINoEntry<V>();
     if (by_delta) {
 #pragma unroll
-      for (int w = 0; w < OFF; w++) col[w] = w < left ? __ldcs(off_j + w) : 0;
-      off_j += OFF;
+      for (int w = 0; w < OUTSIDE; w++) col[w] = w < left ? __ldcs(off_j + w) : 0;
+      off_j += OUTSIDE;
     } else {
 #pragma unroll
-      for (int w = 0; w < OFF; w++) col[w] = w < left ? __ldcs(off_j + w * BAI_LANES) : 0;
-      off_j += OFF * BAI_LANES;
+      for (int w = 0; w < OUTSIDE; w++) col[w] = w < left ? __ldcs(off_j + w * BAI_LANES) : 0;
+      off_j += OUTSIDE * BAI_LANES;
     }
-    off_a += OFF * BAI_LANES;
-    left -= OFF;
+    off_a += OUTSIDE * BAI_LANES;
+    left -= OUTSIDE;
   };
   fetch();
   BAIFollow();
@@ -157,21 +161,19 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) 
   if constexpr (GHOSTS && queue) BAISendTile(p, (int)tile, x);
 }
 
-template <int LOC, int OFF, bool GHOSTS>
-static const void *KernelOf(const BAISliced *A, BAIOrder order)
+template <BAIOrder order>
+static const void *KernelOf(const BAISliced *A)
 {
-  if (order == BAI_FLAGS)
-    return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAISingle>
-                     : (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAIScalar>;
-  return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_QUEUE, BAISingle>
-                   : (const void *)Once<LOC, OFF, GHOSTS, BAI_QUEUE, BAIScalar>;
+  if (A->single) return (const void *)Once<false, order, BAISingle>;
+  return A->cols > A->n ? (const void *)Once<true, order, BAIScalar> : (const void *)Once<false, order, BAIScalar>;
 }
 
-/* Rows that couple to other ranks: only with the lines of a grid */
+/* NULL: it does not do this matrix */
 const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
   const bool ghosts = A->cols > A->n;
 
-  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > 2) return NULL;
-  return ghosts ? KernelOf<2, 5, true>(A, order) : KernelOf<2, 5, false>(A, order);
+  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > INSIDE || (A->single && ghosts))
+    return NULL;
+  return order == BAI_FLAGS ? KernelOf<BAI_FLAGS>(A) : KernelOf<BAI_QUEUE>(A);
 }

@@ -8,30 +8,32 @@ enum {
   ALL     = BAI_PIECE / BAI_LANES /* of a lane's entries are on their way at once */
 };
 
+/* x is read as where flags see to it that nobody writes it */
 template <typename Sum, typename V>
-static __global__ void Pieces(BAISliced A, const V *x, const V *ghost)
+static __device__ __forceinline__ void SumPiece(const BAISliced &A, int k, const void *x, const void *ghost)
 {
-  const int k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-
-  if (k >= A.pieces) return;
-  const Sum sum =
-    BAISumPiece<BAI_FLAGS, Sum, V, ALL>(A, A.piece[k], x,
-                                        ghost); /* x is read as where flags see to it that nobody writes it */
+  const Sum sum = BAISumPiece<BAI_FLAGS, Sum, V, ALL>(A, A.piece[k], static_cast<const V *>(x),
+                                                      static_cast<const V *>(ghost));
 
   if (threadIdx.x % BAI_LANES == 0) static_cast<Sum *>(A.piece_sum)[k] = sum;
 }
 
+static __global__ void Pieces(BAISliced A, bool native, const void *x, const void *ghost)
+{
+  const int k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+
+  if (k >= A.pieces) return;
+  if (!A.single) SumPiece<BAIScalar, BAIScalar>(A, k, x, ghost);
+  else if (native) SumPiece<BAIScalar, BAISingle>(A, k, x, ghost);
+  else SumPiece<BAISingle, BAISingle>(A, k, x, ghost);
+}
+
 BAIStatus BAIPiecesRun(BAIState state, const void *x, bool native)
 {
-  const BAISliced A    = state->A;
-  const unsigned  grid = (unsigned)(((long long)A.pieces * BAI_LANES + THREADS - 1) / THREADS);
+  const unsigned grid = (unsigned)(((long long)state->A.pieces * BAI_LANES + THREADS - 1) / THREADS);
 
-  if (!A.pieces) return BAIStatusOf(BAI_OK);
-  if (!A.single)
-    Pieces<BAIScalar><<<grid, THREADS, 0, state->stream>>>(A, (const BAIScalar *)x, (const BAIScalar *)state->ghost);
-  else if (native)
-    Pieces<BAIScalar><<<grid, THREADS, 0, state->stream>>>(A, (const BAISingle *)x, (const BAISingle *)state->ghost);
-  else Pieces<BAISingle><<<grid, THREADS, 0, state->stream>>>(A, (const BAISingle *)x, (const BAISingle *)state->ghost);
+  if (!grid) return BAIStatusOf(BAI_OK);
+  Pieces<<<grid, THREADS, 0, state->stream>>>(state->A, native, x, state->ghost);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

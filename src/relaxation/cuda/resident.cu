@@ -117,7 +117,7 @@ static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const 
 }
 
 template <int LOC, int OFF, BAIOrder order>
-static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
+static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISweep &p, const BAIStop &stop)
 {
   using V = BAIScalar;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -197,19 +197,20 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
   if (p.before && mine) static_cast<V *>(p.before)[place] = before;
 }
 
+/* Where tiles wait for each other, in the order that p says, it takes more registers, and so less of a matrix fits the
+ * chip */
+template <int LOC, int OFF, bool WAITS>
+static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
+{
+  if constexpr (!WAITS) Iterate<LOC, OFF, BAI_OWN>(A, p, stop);
+  else if (p.how == BAI_FLAGS) Iterate<LOC, OFF, BAI_FLAGS>(A, p, stop);
+  else Iterate<LOC, OFF, BAI_TURNS>(A, p, stop);
+}
+
 template <int LOC, int OFF>
 const void *BAIResidentKernel(BAIOrder order)
 {
-  switch (order) {
-  case BAI_OWN:
-    return (const void *)Resident<LOC, OFF, BAI_OWN>;
-  case BAI_FLAGS:
-    return (const void *)Resident<LOC, OFF, BAI_FLAGS>;
-  case BAI_TURNS:
-    return (const void *)Resident<LOC, OFF, BAI_TURNS>;
-  default:
-    return NULL;
-  }
+  return order == BAI_OWN ? (const void *)Resident<LOC, OFF, false> : (const void *)Resident<LOC, OFF, true>;
 }
 
 #define INSTANTIATE(LOC, OFF) template const void *BAIResidentKernel<LOC, OFF>(BAIOrder);

@@ -142,23 +142,22 @@ static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) St
   else GoThroughTiles<LOC, OFF, PACKED, V, BAI_TURNS>(A, p);
 }
 
-template <int LOC, int OFF>
-static const void *KernelOf(const BAISliced *A)
-{
-  if (A->off_first)
-    return A->single ? (const void *)Stream<LOC, BAI_PACKED_LOADS, true, BAISingle>
-                     : (const void *)Stream<LOC, BAI_PACKED_LOADS, true, BAIScalar>;
-  return A->single ? (const void *)Stream<LOC, OFF, false, BAISingle>
-                   : (const void *)Stream<LOC, OFF, false, BAIScalar>;
-}
-
+/* Those for single precision are fewer: no benchmark has rows for others */
 const void *BAIStreamKernel(const BAISliced *A)
 {
   enum {
     FEW = 8 /* entries of a row outside its block */
   };
+  const bool thin = A->loc_width <= 4 && A->off_width <= FEW && !A->off_first, narrow = A->loc_width <= 8;
 
-  if (A->loc_width <= 4 && A->off_width <= FEW && !A->off_first)
+  if (A->loc_width > 32) return NULL;
+  if (thin)
     return A->single ? (const void *)Stream<4, 5, false, BAISingle> : (const void *)Stream<4, 5, false, BAIScalar>;
-  return A->loc_width <= 8 ? KernelOf<8, 16>(A) : A->loc_width <= 32 ? KernelOf<32, 16>(A) : NULL;
+  if (A->single)
+    return A->off_first ? (const void *)Stream<32, BAI_PACKED_LOADS, true, BAISingle>
+                        : (const void *)Stream<32, 16, false, BAISingle>;
+  if (A->off_first)
+    return narrow ? (const void *)Stream<8, BAI_PACKED_LOADS, true, BAIScalar>
+                  : (const void *)Stream<32, BAI_PACKED_LOADS, true, BAIScalar>;
+  return narrow ? (const void *)Stream<8, 16, false, BAIScalar> : (const void *)Stream<32, 16, false, BAIScalar>;
 }
