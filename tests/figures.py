@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 from checkdocs import text_of
 
 PAGES = {
-    "README.md": "## When to use it, when not",
+    "README.md": "# petsc-bai",
     "docs/performance.md": "# Performance",
     "docs/levels.md": "# Multigrid from the matrix",
     "docs/smoothing.md": "# Smoothing",
