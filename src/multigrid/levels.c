@@ -26,116 +26,24 @@ BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   if (!new) return BAIStatusOf(BAI_ERR_MEMORY);
   new->ops               = backends[backend];
   const BAIStatus status = matrix->n > INT32_MAX - BAI_LEVELS_BLOCK ? BAIStatusOf(BAI_ERR_SIZE)
-                                                                    : new->ops->create(matrix, p, &new->state);
+                                                                    : new->ops->Create(matrix, p, &new->state);
 
   if (status.code) free(new);
   else *levels = new;
   return status;
 }
 
-BAIStatus BAILevelsUpdateValues(BAILevels levels, const BAIMatrix *matrix)
-{
-  return levels->ops->update(levels->state, matrix);
-}
-
-BAIStatus BAILevelsApply(BAILevels levels, const BAIScalar *r, BAIScalar *z)
-{
-  return levels->ops->apply(levels->state, r, z);
-}
-
-BAIStatus BAILevelsSolve(BAILevels levels, const BAIScalar *b, BAIScalar *x, int guess_zero,
-                         const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context,
-                         BAILevelsSolution *solution)
-{
-  return levels->ops->solve(levels->state, b, x, guess_zero, tolerances, monitor, context, solution);
-}
-
-BAIStatus BAILevelsSolveColumns(BAILevels levels, const BAIColumns *c, int guess_zero, const BAITolerances *tolerances,
-                                BAILevelsSolution *solution)
-{
-  return levels->ops->columns(levels->state, c, guess_zero, tolerances, solution);
-}
-
-BAIStatus BAILevelsAgree(BAILevels levels, const BAILevelsAgreed *agreed)
-{
-  return levels->ops->agree(levels->state, agreed);
-}
-
-BAIStatus BAILevelsAggregate(BAILevels levels, BAIInt *count)
-{
-  return levels->ops->aggregate(levels->state, count);
-}
-
-BAIStatus BAILevelsAggregates(BAILevels levels, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate)
-{
-  return levels->ops->aggregates(levels->state, level, count, row, aggregate);
-}
-
-BAIStatus BAILevelsFields(BAILevels levels, BAIInt *field)
-{
-  return levels->ops->fields(levels->state, field);
-}
-
-BAIStatus BAILevelsProlongation(BAILevels levels, BAIInt count, const BAIInt *row, BAIScalar *P)
-{
-  return levels->ops->prolongation(levels->state, count, row, P);
-}
-
-BAIStatus BAILevelsModes(BAILevels levels, BAIScalar *mode)
-{
-  return levels->ops->modes(levels->state, mode);
-}
-
-BAIStatus BAILevelsProduct(BAILevels levels, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
-{
-  return levels->ops->product(levels->state, ghosts, aggregate, P);
-}
-
-BAIStatus BAILevelsSides(BAILevels levels, BAIInt count, const BAIInt *row, BAILevelsSide *side)
-{
-  return levels->ops->sides(levels->state, count, row, side);
-}
-
-BAIStatus BAILevelsSoften(BAILevels levels, const BAILevelsSide *side)
-{
-  return levels->ops->soften(levels->state, side);
-}
-
-BAIStatus BAILevelsMatrix(BAILevels levels, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a)
-{
-  return levels->ops->matrix(levels->state, level, n, nnz, i, j, a);
-}
-
-BAIStatus BAILevelsFinish(BAILevels levels, const BAILevelsRanks *ranks)
-{
-  return levels->ops->finish(levels->state, ranks);
-}
-
-BAIStatus BAILevelsShare(BAILevels levels, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *address)
-{
-  return levels->ops->share ? levels->ops->share(levels->state, ranks, begin, bytes, address)
-                            : BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
-BAIStatus BAILevelsConnect(BAILevels levels, const BAILevelsPeers *peers)
-{
-  return levels->ops->connect(levels->state, peers);
-}
-
-BAIStatus BAILevelsDisconnect(BAILevels levels)
-{
-  return levels->ops->disconnect ? levels->ops->disconnect(levels->state) : BAIStatusOf(BAI_OK);
-}
-
-void BAILevelsInfoGet(BAILevels levels, BAILevelsInfo *info)
-{
-  levels->ops->info(levels->state, info);
-}
+#define BAI_LEVELS_OPERATION(name, parameters, arguments) \
+  BAIStatus BAILevels##name(BAILevels levels parameters) \
+  { \
+    return levels->ops->name ? levels->ops->name(levels->state arguments) : BAIStatusOf(BAI_ERR_NOT_BUILT); \
+  }
+#include "ops.def"
 
 void BAILevelsDestroy(BAILevels *levels)
 {
   if (!*levels) return;
-  (*levels)->ops->destroy((*levels)->state);
+  (*levels)->ops->Destroy((*levels)->state);
   free(*levels);
   *levels = NULL;
 }

@@ -170,26 +170,6 @@ typedef struct BAILevels_ *BAILevels;
    BAI_ERR_MEMORY: there is no room for a level, or for what it takes to make it
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
-/* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern, and
-   BAI_ERR_OUTDATED if they do not fit the new values, see BAIFits() in rules.h: the levels can then only be
-   destroyed */
-BAIStatus BAILevelsUpdateValues(BAILevels, const BAIMatrix *);
-/* z = one cycle for A z = r, from zero; vectors of the caller's ordering, in the memory of the matrix */
-BAIStatus BAILevelsApply(BAILevels, const BAIScalar *r, BAIScalar *z);
-/*
-   CG with a cycle as its preconditioner, from the x given, or from zero. Directions are made conjugate to the last
-   one by what they are, not by the short formula, so rounding in the levels does no harm. It is converged when the
-   true residual b - A x meets a tolerance: rtol relative to ||b||, or abstol
-*/
-BAIStatus BAILevelsSolve(BAILevels, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
-                         BAILevelsMonitor, void *context, BAILevelsSolution *);
-/*
-   The same for some columns, with a solution for each, of a matrix on the chip: several are solved at once. The order
-   of sums is another one than for a column alone, but the same each time. It may allocate memory
-*/
-BAIStatus BAILevelsSolveColumns(BAILevels, const BAIColumns *, int guess_zero, const BAITolerances *,
-                                BAILevelsSolution *);
-void      BAILevelsInfoGet(BAILevels, BAILevelsInfo *);
 void      BAILevelsDestroy(BAILevels *);
 
 /*
@@ -244,27 +224,6 @@ typedef struct {
   int (*rest)(void *context);
 } BAILevelsRanks;
 
-BAIStatus BAILevelsAgree(BAILevels, const BAILevelsAgreed *);
-/* How many there are */
-BAIStatus BAILevelsAggregate(BAILevels, BAIInt *count);
-/* The aggregates of so many rows of a level, or of the first so many if row is NULL: a number, or -1 */
-BAIStatus BAILevelsAggregates(BAILevels, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
-/* The numbers of the last level's rows as unknowns of a point */
-BAIStatus BAILevelsFields(BAILevels, BAIInt *field);
-/* With modes: of so many rows of the last level those of P, and of all of its rows the modes; a number for each mode */
-BAIStatus BAILevelsProlongation(BAILevels, BAIInt count, const BAIInt *row, BAIScalar *P);
-BAIStatus BAILevelsModes(BAILevels, BAIScalar *mode);
-/* aggregate: of each ghost of the last level an aggregate of other ranks, of which there are so many, or -1. P: with
-   modes, the rows of P of these ghosts. An aggregate is a row of the next level, or as many as there are modes */
-BAIStatus BAILevelsProduct(BAILevels, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
-/* The sides of so many rows of the level that was made last */
-BAIStatus BAILevelsSides(BAILevels, BAIInt count, const BAIInt *row, BAILevelsSide *side);
-/* side: of each ghost of that level; not looked at if over is 1 */
-BAIStatus BAILevelsSoften(BAILevels, const BAILevelsSide *side);
-/* Rows, entries, and the matrix of a level; i NULL: only how many */
-BAIStatus BAILevelsMatrix(BAILevels, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
-BAIStatus BAILevelsFinish(BAILevels, const BAILevelsRanks *);
-
 /* Where in a rank's memory x of another one is to go, in bytes: of even exchanges, of odd ones; and the number of the
  * exchange when it is there */
 typedef struct {
@@ -285,16 +244,9 @@ typedef struct {
   const BAIInt           *ghosts;       /* exchanges x ranks: how many of each rank's x come */
 } BAILevelsPeers;
 
-/*
-   Ranks that write x of ghosts to each other's memory themselves, in the place of exchange(): how many bytes of it this
-   rank needs, and where in it each other rank writes. begin, exchanges x ranks: the first ghost of each rank.
-   BAI_ERR_NOT_BUILT if this backend cannot. All ranks connect, or none, and agree on it before a cycle; all have
-   disconnected before the memory is used for anything else. Connected, they may call BAILevelsSolve() together, if
-   BAILevelsInfo says so on all of them
-*/
-BAIStatus BAILevelsShare(BAILevels, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *);
-BAIStatus BAILevelsConnect(BAILevels, const BAILevelsPeers *);
-BAIStatus BAILevelsDisconnect(BAILevels);
+/* Everything else that levels do: see there */
+#define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAILevels##name(BAILevels levels parameters);
+#include "ops.def"
 
 #if defined(__cplusplus)
 }

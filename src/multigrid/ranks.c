@@ -66,7 +66,7 @@ static PetscErrorCode Disconnect(BAIRankLevels R)
 
   PetscFunctionBegin;
   if (!R->mailbox) PetscFunctionReturn(PETSC_SUCCESS);
-  if (levels) status = BAILevelsDisconnect(levels);
+  if (levels) status = BAILevelsConnect(levels, NULL);
   PetscCallMPI(MPI_Barrier(PetscObjectComm(R->bai->obj)));
   BAIMailboxRestore(&R->mailbox);
   PetscCall(BAICheckStatus(R->bai, status));

@@ -473,7 +473,7 @@ static BAIStatus AgreeOnFactors(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+BAIStatus BAIDeviceApplyTo(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
   int   n      = state->level[0].A.n;
   void *norm[] = {&n, &r, &state->partial, &state->scalars};
@@ -620,8 +620,9 @@ static BAIStatus SetGoal(BAILevelsState state, BAIReal goal, bool first)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
-                         BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
+                                      const BAITolerances *t, BAILevelsMonitor monitor, void *context,
+                                      BAILevelsSolution *s)
 {
   const size_t       n       = (size_t)state->level[0].A.n;
   BAILevelsScalars   scalars = {};

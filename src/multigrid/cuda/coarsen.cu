@@ -505,7 +505,7 @@ static __global__ void FieldsOfRows(int n, int fields, int *field)
 }
 
 /* Of the finest level */
-BAIStatus BAIDeviceFields(BAILevelsState state, int n, int *field)
+BAIStatus BAIFieldsOfRows(BAILevelsState state, int n, int *field)
 {
   FieldsOfRows<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, (int)state->p.fields, field);
   CUDATry(cudaGetLastError());
@@ -597,7 +597,7 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *
 }
 
 /* Aggregates of a level: those of the transposed matrix, or boxes of its grid, or those given, or pairs of pairs */
-BAIStatus BAIDeviceAggregate(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
+BAIStatus BAIDeviceAggregateRows(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
 {
   BAIBox &box = L->box;
 
@@ -688,7 +688,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level)
   points.of_row = between.of_row;
   points.grid   = L->grid;
   if (!level) BAITry(FindGrid(state, &p, points.A, &points.grid));
-  BAITry(BAIDeviceAggregate(state, level, &points, NULL));
+  BAITry(BAIDeviceAggregateRows(state, level, &points, NULL));
   if (BAIGridHasBoxes(points.box.m)) L->grid = points.grid;
   L->next = points.next;
   L->m    = points.m;
@@ -734,7 +734,7 @@ static BAIStatus Coarsen(BAILevelsState state)
   if (state->p.fields > 1) {
     BAITry(room.Get(state, (size_t)state->level[0].A.n, &field));
     if (state->p.field && !state->p.given) BAITry(Upload(state, (size_t)state->level[0].A.n, state->p.field, field));
-    else BAITry(BAIDeviceFields(state, state->level[0].A.n, field));
+    else BAITry(BAIFieldsOfRows(state, state->level[0].A.n, field));
   }
   BAITry(BAIOfRow(state, &state->level[0].A, &state->level[0].of_row));
   for (state->levels = 1;; state->levels++) {
@@ -746,7 +746,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (state->levels == BAILevelsAtMost(&state->p)) break;
     if (state->p.fields > 1) BAITry(KeepFields(state, L, field));
     if (modes) BAITry(BAIDeviceAggregatePoints(state, state->levels - 1));
-    else BAITry(BAIDeviceAggregate(state, state->levels - 1, L, field));
+    else BAITry(BAIDeviceAggregateRows(state, state->levels - 1, L, field));
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";

@@ -103,8 +103,18 @@ static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, B
   }
 }
 
+static BAIStatus Disconnect(BAILevelsState state)
+{
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  for (int l = 0; l < BAI_LEVELS_MOST; l++) state->level[l].halo.peers = 0;
+  state->vector.peers = 0;
+  state->sums.ranks   = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
 {
+  if (!peers) return Disconnect(state);
   const int               n = state->levels + 2, counters = n + 2;
   const Mailbox           m    = MailboxOf(state, peers->ranks);
   char *const             mine = static_cast<char *>(peers->memory[peers->rank]);
@@ -156,15 +166,6 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
 bool BAIDeviceSolves(BAILevelsState state)
 {
   return state->sums.ranks > 1 && state->own.i && !state->negative;
-}
-
-BAIStatus BAIDeviceDisconnect(BAILevelsState state)
-{
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  for (int l = 0; l < BAI_LEVELS_MOST; l++) state->level[l].halo.peers = 0;
-  state->vector.peers = 0;
-  state->sums.ranks   = 0;
-  return BAIStatusOf(BAI_OK);
 }
 
 /* Calls get(k) and then put(k, value) for k from first + t to last in steps, several gets before the first put */

@@ -100,9 +100,9 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   return status;
 }
 
-static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
+BAIStatus BAIDeviceUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
 {
-  return Catch([&] { return SetUp(state, matrix, true); });
+  return SetUp(state, matrix, true);
 }
 
 /* The caller's vectors where kernels can read them; b is -b if the levels are those of -A */
@@ -132,12 +132,12 @@ static BAIStatus GiveBack(BAILevelsState state, BAIScalar *x)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
   BAIScalar *to = z;
 
   BAITry(TakeIn(state, &r, &to, false));
-  BAITry(BAIDeviceApply(state, r, to));
+  BAITry(BAIDeviceApplyTo(state, r, to));
   return GiveBack(state, z);
 }
 
@@ -158,15 +158,15 @@ static int Watch(void *context, BAIInt its, BAIReal rnorm)
   return w->status.code ? 1 : w->monitor(w->context, its, rnorm);
 }
 
-static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
-                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *solution)
+BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+                         BAILevelsMonitor monitor, void *context, BAILevelsSolution *solution)
 {
   BAIScalar *to = x;
   Watched    w  = {state, monitor, context, x, BAIStatusOf(BAI_OK)};
 
   BAITry(TakeIn(state, &b, &to, !guess_zero));
-  BAITry((state->krylov.on ? BAIKrylovSolve : BAIDeviceSolve)(state, b, to, guess_zero, t, monitor ? Watch : NULL, &w,
-                                                              solution));
+  BAITry((state->krylov.on ? BAIKrylovSolve : BAIDeviceConjugateGradients)(state, b, to, guess_zero, t,
+                                                                           monitor ? Watch : NULL, &w, solution));
   BAITry(w.status);
   return GiveBack(state, x);
 }
@@ -207,8 +207,8 @@ static BAIStatus NegateColumns(BAILevelsState state, BAITemporary *room, BAIColu
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus SolveColumns(BAILevelsState state, const BAIColumns *given, int guess_zero, const BAITolerances *t,
-                              BAILevelsSolution *solution)
+BAIStatus BAIDeviceSolveColumns(BAILevelsState state, const BAIColumns *given, int guess_zero, const BAITolerances *t,
+                                BAILevelsSolution *solution)
 {
   const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
   BAITemporary room, minus;
@@ -224,7 +224,7 @@ static BAIStatus SolveColumns(BAILevelsState state, const BAIColumns *given, int
   return BAIStatusOf(BAI_OK);
 }
 
-static void Info(BAILevelsState state, BAILevelsInfo *info)
+BAIStatus BAIDeviceInfoGet(BAILevelsState state, BAILevelsInfo *info)
 {
   *info           = {};
   info->levels    = state->levels;
@@ -249,47 +249,16 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
     info->level[l] = {L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
   }
   if (state->krylov.on || state->p.modes || BAIGridHasBoxes(state->level[0].box.m)) info->grid = state->level[0].grid;
-  if (!state->krylov.on) return;
+  if (!state->krylov.on) return BAIStatusOf(BAI_OK);
   info->level[0].blocks = state->krylov.one.A.parts;
   info->level[0].inside = state->krylov.one.inside;
+  return BAIStatusOf(BAI_OK);
 }
 
 extern "C" const BAILevelsOps BAILevelsCUDA = {
-  .create = Create,
-  .update = Update,
-  .apply  = Apply,
-  .solve  = Solve,
-  .columns =
-    [](BAILevelsState state, const BAIColumns *c, int guess_zero, const BAITolerances *t, BAILevelsSolution *solution) {
-      return Catch([&] { return SolveColumns(state, c, guess_zero, t, solution); });
-    },
-  .agree     = BAIDeviceAgree,
-  .aggregate = [](BAILevelsState state,
-                  BAIInt        *count) { return Catch([&] { return BAIDeviceAggregateLast(state, count); }); },
-  .aggregates =
-    [](BAILevelsState state, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate) {
-      return Catch([&] { return BAIDeviceAggregates(state, level, count, row, aggregate); });
-    },
-  .fields = [](BAILevelsState state, BAIInt *field) { return Catch([&] { return BAIDeviceGetFields(state, field); }); },
-  .prolongation = [](BAILevelsState state, BAIInt count, const BAIInt *row,
-                     BAIScalar *P) { return Catch([&] { return BAIDeviceProlongation(state, count, row, P); }); },
-  .modes   = [](BAILevelsState state, BAIScalar *mode) { return Catch([&] { return BAIDeviceModes(state, mode); }); },
-  .product = [](BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate,
-                const BAIScalar *P) { return Catch([&] { return BAIDeviceProduct(state, ghosts, aggregate, P); }); },
-  .sides   = [](BAILevelsState state, BAIInt count, const BAIInt *row,
-              BAILevelsSide *side) { return Catch([&] { return BAIDeviceSides(state, count, row, side); }); },
-  .soften  = BAIDeviceSoften,
-  .matrix  = [](BAILevelsState state, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j,
-               BAIScalar *a) { return Catch([&] { return BAIDeviceMatrix(state, level, n, nnz, i, j, a); }); },
-  .finish  = [](BAILevelsState        state,
-               const BAILevelsRanks *ranks) { return Catch([&] { return BAIDeviceFinish(state, ranks); }); },
-  .share =
-    [](BAILevelsState state, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *address) {
-      return Catch([&] { return BAIDeviceShare(state, ranks, begin, bytes, address); });
-    },
-  .connect    = [](BAILevelsState        state,
-                const BAILevelsPeers *peers) { return Catch([&] { return BAIDeviceConnect(state, peers); }); },
-  .disconnect = BAIDeviceDisconnect,
-  .info       = Info,
-  .destroy    = Destroy,
+  .Create  = Create,
+  .Destroy = Destroy,
+#define BAI_LEVELS_OPERATION(name, parameters, arguments) \
+  .name = [](BAILevelsState state parameters) { return Catch([&] { return BAIDevice##name(state arguments); }); },
+#include "../ops.def"
 };

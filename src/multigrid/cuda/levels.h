@@ -197,14 +197,17 @@ struct BAILevelsState_ {
   BAIKrylovState_ krylov; /* if the matrix is on the chip, there is nothing but this */
 };
 
+#define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAIDevice##name(BAILevelsState state parameters);
+#include "../ops.def"
+
 /* coarsen.cu; A becomes -A; the aggregates of a level; with modes, those of its points, and P; numbering by
    aggregates of all levels; blocks */
 BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
 BAIStatus BAINegateFinest(BAILevelsState);
 BAIStatus BAIDeviceEntries(BAILevelsState, const BAICSR &, BAIInt n, BAIInt *nnz);
 BAIReal   BAIDeviceScale(BAILevelsState);
-BAIStatus BAIDeviceFields(BAILevelsState, int n, int *field);
-BAIStatus BAIDeviceAggregate(BAILevelsState, int level, BAIDeviceLevel *, int *field);
+BAIStatus BAIFieldsOfRows(BAILevelsState, int n, int *field);
+BAIStatus BAIDeviceAggregateRows(BAILevelsState, int level, BAIDeviceLevel *, int *field);
 BAIStatus BAIDeviceAggregatePoints(BAILevelsState, int level);
 BAIStatus BAIDeviceOrder(BAILevelsState);
 BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
@@ -254,37 +257,23 @@ BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDevice
 /* cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
 void      BAIFindTail(BAILevelsState);
-/* ranks.cu: what levels.h says of levels of several ranks; ghosts get the x that other ranks have; the last
+/* ranks.cu: ghosts get the x that other ranks have; the last
    level is solved by the caller: b and x of it by places, in the precision of levels */
 BAIStatus BAIDeviceTakeWithGhosts(BAILevelsState, const BAIMatrix *, BAIDeviceRows *);
 void      BAIDeviceKeepOwn(BAILevelsState, const BAIMatrix *, BAIInt nnz);
-BAIStatus BAIDeviceAgree(BAILevelsState, const BAILevelsAgreed *);
-BAIStatus BAIDeviceAggregateLast(BAILevelsState, BAIInt *count);
-BAIStatus BAIDeviceAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
-BAIStatus BAIDeviceGetFields(BAILevelsState, BAIInt *field);
-BAIStatus BAIDeviceProlongation(BAILevelsState, BAIInt count, const BAIInt *row, BAIScalar *P);
-BAIStatus BAIDeviceModes(BAILevelsState, BAIScalar *mode);
-BAIStatus BAIDeviceProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
-BAIStatus BAIDeviceSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
-BAIStatus BAIDeviceSoften(BAILevelsState, const BAILevelsSide *side);
-BAIStatus BAIDeviceMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
-BAIStatus BAIDeviceFinish(BAILevelsState, const BAILevelsRanks *);
 void      BAIDeviceFreeHalos(BAILevelsState);
 /* to[k] = from[row[k]], n numbers of so many bytes: 4, 8 or 16 */
 BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
 /* exchange.cu; exchanges do nothing once *done is not 0, if done is not NULL */
-BAIStatus BAIDeviceShare(BAILevelsState, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *);
-BAIStatus BAIDeviceConnect(BAILevelsState, const BAILevelsPeers *);
-BAIStatus BAIDeviceDisconnect(BAILevelsState);
 BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
 BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
 BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
 bool      BAIDeviceSolves(BAILevelsState);
 /* cg.cu; to = -from */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
-BAIStatus BAIDeviceApply(BAILevelsState, const BAIScalar *r, BAIScalar *z);
-BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
-                         BAILevelsMonitor, void *context, BAILevelsSolution *);
+BAIStatus BAIDeviceApplyTo(BAILevelsState, const BAIScalar *r, BAIScalar *z);
+BAIStatus BAIDeviceConjugateGradients(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero,
+                                      const BAITolerances *, BAILevelsMonitor, void *context, BAILevelsSolution *);
 
 /* chip/setup.cu: the parts, if the matrix fits the chip; new values in them; and those for so many systems, which are
    made when they are asked for first */

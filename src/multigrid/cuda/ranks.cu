@@ -91,10 +91,10 @@ BAIStatus BAIDeviceAgree(BAILevelsState state, const BAILevelsAgreed *agreed)
   if (state->negative) BAITry(BAINegateFinest(state));
   if (state->p.fields == 1) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(&state->s, (size_t)n * sizeof(int), &state->field));
-  return BAIDeviceFields(state, n, state->field);
+  return BAIFieldsOfRows(state, n, state->field);
 }
 
-BAIStatus BAIDeviceAggregateLast(BAILevelsState state, BAIInt *count)
+BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
 {
   BAIDeviceLevel *L = Last(state);
 
@@ -102,7 +102,7 @@ BAIStatus BAIDeviceAggregateLast(BAILevelsState state, BAIInt *count)
   if (!L->A.n) return BAIStatusOf(BAI_OK);
   if (!L->of_row) BAITry(BAIOfRow(state, &L->A, &L->of_row));
   BAITry(state->p.modes ? BAIDeviceAggregatePoints(state, state->levels - 1)
-                        : BAIDeviceAggregate(state, state->levels - 1, L, state->field));
+                        : BAIDeviceAggregateRows(state, state->levels - 1, L, state->field));
   *count = L->m;
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
@@ -176,7 +176,7 @@ BAIStatus BAIDeviceAggregates(BAILevelsState state, int level, BAIInt count, con
   return Download(state, n, static_cast<const int *>(rooms[1].p), aggregate);
 }
 
-BAIStatus BAIDeviceGetFields(BAILevelsState state, BAIInt *field)
+BAIStatus BAIDeviceFields(BAILevelsState state, BAIInt *field)
 {
   return Download(state, (size_t)Last(state)->A.n, state->field, field);
 }

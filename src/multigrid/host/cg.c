@@ -62,7 +62,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   return status;
 }
 
-static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
+BAIStatus BAIHostUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
 {
   return BAIHostLevelsSetUp(state, matrix, 1);
 }
@@ -82,7 +82,7 @@ static BAIStatus Do(BAILevelsState state, int minus, const BAIScalar *r, BAIScal
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+BAIStatus BAIHostApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
   return Do(state, state->negative, r, z);
 }
@@ -266,7 +266,7 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
 }
 
 /* Of a matrix with a negative diagonal this is -A x = -b */
-static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+BAIStatus BAIHostSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
                        BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {
   const BAIInt n = state->level[0].A.n;
@@ -282,7 +282,7 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   return status;
 }
 
-static void Info(BAILevelsState state, BAILevelsInfo *info)
+BAIStatus BAIHostInfoGet(BAILevelsState state, BAILevelsInfo *info)
 {
   *info = (BAILevelsInfo){.levels    = state->levels,
                           .stop      = state->stop,
@@ -303,24 +303,13 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
 
     info->level[l] = (BAILevelInfo){L->A.n, L->nnz, L->m, L->alone, L->blocks, L->inside};
   }
+  return BAIStatusOf(BAI_OK);
 }
 
 const BAILevelsOps BAILevelsHost = {
-  .create       = Create,
-  .update       = Update,
-  .apply        = Apply,
-  .solve        = Solve,
-  .agree        = BAIHostAgree,
-  .aggregate    = BAIHostAggregateLast,
-  .aggregates   = BAIHostAggregates,
-  .fields       = BAIHostFields,
-  .prolongation = BAIHostProlongation,
-  .modes        = BAIHostGetModes,
-  .product      = BAIHostProduct,
-  .sides        = BAIHostSides,
-  .soften       = BAIHostSoften,
-  .matrix       = BAIHostMatrix,
-  .finish       = BAIHostFinish,
-  .info         = Info,
-  .destroy      = Destroy,
+  .Create  = Create,
+  .Destroy = Destroy,
+#define BAI_LEVELS_OPERATION(name, parameters, arguments) .name = BAIHost##name,
+#define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
+#include "../ops.def"
 };

@@ -376,7 +376,7 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
 }
 
 /* Aggregates of a level: those of the transposed matrix, or boxes of its grid, or those given, or pairs of pairs */
-BAIStatus BAIHostAggregate(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
+BAIStatus BAIHostAggregateRows(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
 {
   if (state->p.like) return AggregateLike(state, level, L);
   MAKE(L->aggregate, L->A.n);
@@ -407,7 +407,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIInt **field
   p.all /= rows;
   points.grid = L->grid;
   if (!status.code && !level) FindGrid(&points.A, &p, &points.grid);
-  if (!status.code) status = BAIHostAggregate(state, level, &points, field);
+  if (!status.code) status = BAIHostAggregateRows(state, level, &points, field);
   FreeRows(&points.A);
   if (BAIGridHasBoxes(points.box)) L->grid = points.grid;
   L->next = points.next;
@@ -429,7 +429,7 @@ BAIStatus BAIHostAggregatePoints(BAILevelsState state, int level, BAIInt **field
 
   BAITry(state->p.like ? AggregateLike(state, level, L) : AggregatePoints(state, level, field));
   MAKE(L->P, all * (size_t)state->p.modes);
-  return BAIHostModes(state, L);
+  return BAIHostProlongationOf(state, L);
 }
 
 static BAIStatus KeepFields(BAILevelsState state, BAIHostLevel *L, const BAIInt *field)
@@ -461,7 +461,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (state->p.fields > 1) status = KeepFields(state, L, field);
     if (status.code) break;
     status = state->p.modes ? BAIHostAggregatePoints(state, state->levels - 1, &field)
-                            : BAIHostAggregate(state, state->levels - 1, L, &field);
+                            : BAIHostAggregateRows(state, state->levels - 1, L, &field);
     if (status.code) break;
     state->stop = "all rows dominate";
     if (!L->m) break;

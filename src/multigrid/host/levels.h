@@ -88,12 +88,16 @@ static inline int BAITogether(BAIInt rows, int threads)
   return rows > BAI_LEVELS_SMALL ? threads : 1;
 }
 
+#define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAIHost##name(BAILevelsState state parameters);
+#define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
+#include "../ops.def"
+
 /* coarsen.c; -A in the place of A; the aggregates of a level, and the numbers of its fields become those of the next
    one; the same with modes, of its points, and P; numbering by aggregates of all levels, blocks and matrices by places
    of so many */
 BAIStatus BAIHostLevelsSetUp(BAILevelsState, const BAIMatrix *, int values_only);
 BAIStatus BAIHostTakeSign(BAILevelsState);
-BAIStatus BAIHostAggregate(BAILevelsState, int level, BAIHostLevel *, BAIInt **field);
+BAIStatus BAIHostAggregateRows(BAILevelsState, int level, BAIHostLevel *, BAIInt **field);
 BAIStatus BAIHostAggregatePoints(BAILevelsState, int level, BAIInt **field);
 BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
 /* fit.c: the diagonal entry of a row, 0 if it is missing, and the sum of the magnitudes of the others; the points
@@ -103,24 +107,13 @@ BAIScalar BAIHostDiagonal(const BAIHostRows *, BAIInt row, BAIReal *sum);
 void      BAIHostBoxes(const BAIHostRows *, const BAINumbering *, BAIInt box[3]);
 BAIStatus BAIHostMeasure(BAILevelsState);
 BAIStatus BAIHostFits(BAILevelsState, int level);
-/* ranks.c: what levels.h says of levels of several ranks; ghosts get the x that other ranks have */
-BAIStatus BAIHostAgree(BAILevelsState, const BAILevelsAgreed *);
-BAIStatus BAIHostAggregateLast(BAILevelsState, BAIInt *count);
-BAIStatus BAIHostAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
-BAIStatus BAIHostFields(BAILevelsState, BAIInt *field);
-BAIStatus BAIHostProlongation(BAILevelsState, BAIInt count, const BAIInt *row, BAIScalar *P);
-BAIStatus BAIHostGetModes(BAILevelsState, BAIScalar *mode);
-BAIStatus BAIHostProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
-BAIStatus BAIHostSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
-BAIStatus BAIHostSoften(BAILevelsState, const BAILevelsSide *side);
-BAIStatus BAIHostMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
-BAIStatus BAIHostFinish(BAILevelsState, const BAILevelsRanks *);
-void      BAIHostExchange(BAILevelsState, BAIHostLevel *, BAIScalar *x);
-void      BAIHostRest(BAILevelsState, BAIHostLevel *);
+/* ranks.c: ghosts get the x that other ranks have; the last level is solved by the caller */
+void BAIHostExchange(BAILevelsState, BAIHostLevel *, BAIScalar *x);
+void BAIHostRest(BAILevelsState, BAIHostLevel *);
 /* nearnull.c: those of the finest level; P of the last level, and the modes on the next one; these become those of the
    last level; none are needed any longer */
 BAIStatus BAIHostTakeModes(BAILevelsState);
-BAIStatus BAIHostModes(BAILevelsState, BAIHostLevel *);
+BAIStatus BAIHostProlongationOf(BAILevelsState, BAIHostLevel *);
 void      BAIHostNextModes(BAILevelsState);
 void      BAIHostFreeModes(BAILevelsState);
 /* cycle.c: x of the first level is a cycle for its b */

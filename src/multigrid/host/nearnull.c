@@ -75,7 +75,7 @@ void BAIHostNextModes(BAILevelsState state)
   state->next_mode = NULL;
 }
 
-BAIStatus BAIHostModes(BAILevelsState state, BAIHostLevel *L)
+BAIStatus BAIHostProlongationOf(BAILevelsState state, BAIHostLevel *L)
 {
   const int modes = state->p.modes;
   BAIInt   *list = malloc(((size_t)L->A.n + 1) * sizeof(*list)), *first = malloc(((size_t)L->m + 2) * sizeof(*first));

@@ -24,14 +24,14 @@ BAIStatus BAIHostAgree(BAILevelsState state, const BAILevelsAgreed *agreed)
   return BAIHostTakeSign(state);
 }
 
-BAIStatus BAIHostAggregateLast(BAILevelsState state, BAIInt *count)
+BAIStatus BAIHostAggregate(BAILevelsState state, BAIInt *count)
 {
   BAIHostLevel *L = Last(state);
 
   *count = 0;
   if (!L->A.n) return BAIStatusOf(BAI_OK);
   BAITry(state->p.modes ? BAIHostAggregatePoints(state, state->levels - 1, &state->field)
-                        : BAIHostAggregate(state, state->levels - 1, L, &state->field));
+                        : BAIHostAggregateRows(state, state->levels - 1, L, &state->field));
   *count = L->m;
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > BAI_INT_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
@@ -59,7 +59,7 @@ BAIStatus BAIHostProlongation(BAILevelsState state, BAIInt count, const BAIInt *
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIHostGetModes(BAILevelsState state, BAIScalar *mode)
+BAIStatus BAIHostModes(BAILevelsState state, BAIScalar *mode)
 {
   const size_t count = (size_t)Last(state)->A.n * (size_t)state->p.modes;
 

@@ -36,4 +36,4 @@ static BAIStatus CreateLevels(const BAIMatrix *matrix, const BAILevelsParameters
   return BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
-const BAILevelsOps BAILevelsCUDA = {.create = CreateLevels};
+const BAILevelsOps BAILevelsCUDA = {.Create = CreateLevels};
