@@ -26,9 +26,10 @@ typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
   int          fourth_kind; /* weights of fourth_kind.h */
-  int          fresh;       /* no momentum in the first iteration */
+  int          moves;       /* there is momentum, */
+  int          fresh;       /* but in the first iteration */
   BAIOrder     how;         /* where a kernel does more than one order */
-  void        *before;      /* places, or NULL */
+  void        *before;      /* places: the iterate before the last one; NULL: the last one overwrites it */
   const void  *b, *ghost;
   void        *x[2];
   int          current;

@@ -200,7 +200,8 @@ static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
     state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value +
     (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) +
     A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) +
-    (4 + (plan->from_other ? 1 : 2) * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
+    (4 + (plan->order == BAI_FLAGS ? 1 : 2) * (plan->momentum && (state->p.momentum == 1 || state->has_before))) *
+    vector;
 }
 
 static void Info(BAIState state, BAIInfo *info)

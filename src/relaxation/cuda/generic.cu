@@ -4,7 +4,7 @@
 #include "../fault.h"
 #include "../scale.h"
 #include "pieces.h"
-#include "plan.h"
+#include "kernels.h"
 #include <limits.h>
 
 enum {
@@ -208,17 +208,9 @@ static __device__ __forceinline__ void Update(const BAISliced &A, const BAISweep
     const int row = BAIOwnRowAt(A, tile, i);
 
     if (row < 0) continue;
-    const V xi = BAILoad(x + row);
-    V xi_next  = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi);
+    const V xi = BAILoad(x + row), step = REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi;
 
-    if (p.before) {
-      V *before = static_cast<V *>(p.before) + first + i;
-
-      xi_next = BAIMomentum(p, iteration, xi_next, xi, *before);
-      *before = xi;
-    }
-    if (WATCHED && faulty && Stops(A, p, row)) xi_next = xi;
-    BAIStore(next + row, xi_next);
+    BAIUpdateRow(p, iteration, first + i, next + row, xi, step, WATCHED && faulty && Stops(A, p, row));
   }
 }
 

@@ -13,7 +13,7 @@
    about to be overwritten
 */
 #include "follow.h"
-#include "plan.h"
+#include "kernels.h"
 #include "sweep.h"
 
 enum {

@@ -1,99 +1,258 @@
 /*
-   Chooses the kernel of a mode, and what waits for what
+   Chooses the kernel of a mode, and what waits for what. Of the families of kernels generic takes any matrix, stream
+   those whose rows inside the blocks fit registers, resident those that fit the chip as a whole
 */
-#include "plan.h"
+#include "kernels.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The orders that do a mode, the first that serves first */
+enum {                    /* beyond what all families can do: what a family can, and what a plan asks for */
+  CAN_MOMENTUM  = 1 << 0, /* a kernel whose tiles the device hands out cannot, but in mode sync */
+  CAN_THETA     = 1 << 1, /* local sweeps that differ from block to block */
+  CAN_GHOSTS    = 1 << 2,
+  CAN_LONG_ROWS = 1 << 3, /* packed slices, rows in pieces */
+  CAN_SINGLE    = 1 << 4,
+  CAN_LAUNCHES  = 1 << 5, /* a launch for each global iteration */
+  CAN_FAULTS    = 1 << 6, /* simulated ones */
+  CAN_STATS     = 1 << 7, /* counts what tiles read, and when */
+  CAN_REFINE    = 1 << 8, /* blocks that refine */
+  CAN_SOLVE     = 1 << 9  /* a whole solve in one launch: all tiles must be there at once */
+};
+
+enum { /* sets of BAIOrder */
+  IN_OWN   = 1 << BAI_OWN,
+  IN_QUEUE = 1 << BAI_QUEUE,
+  IN_FLAGS = 1 << BAI_FLAGS,
+  IN_LAG   = 1 << BAI_LAG,
+  IN_TURNS = 1 << BAI_TURNS
+};
+
+enum {
+  REASON = 96 /* characters of why a family refuses */
+};
+
+/* What a kernel is wanted for */
+typedef struct {
+  const BAISliced *A;
+  BAIOrder         order;
+  unsigned         asks;  /* CAN_... */
+  int              turns; /* that blocks take in mode color; 0: not known */
+} Work;
+
+/* A kernel, and what it is to be launched with */
+typedef struct {
+  const void *kernel;
+  int         threads;
+  size_t      shared; /* 0: its vectors are in BAIState's scratch */
+  bool        handed; /* see BAIPlan */
+} Variant;
+
+typedef struct {
+  BAIKernel kernel;
+  unsigned  orders, can; /* sets of BAIOrder and of CAN_... */
+  /* Looks at how large A is, where the above allows it: empty, or why not */
+  void (*refuse)(const Work *, char why[REASON]);
+  /* The variants, in the order in which they are to be tried, from which = 0 on; false: no more */
+  bool (*variant)(const Work *, int which, Variant *);
+} Family;
+
 static const struct {
-  BAIMode  mode;
-  bool     bounded; /* with a bound on staleness */
-  int      orders;
-  BAIOrder order[2];
-} ways[] = {
-  {BAI_MODE_ASYNC,  false, 2, {BAI_OWN, BAI_QUEUE}},
-  {BAI_MODE_ASYNC,  true,  1, {BAI_LAG}           },
-  {BAI_MODE_LAUNCH, false, 1, {BAI_OWN}           },
-  {BAI_MODE_SYNC,   false, 1, {BAI_FLAGS}         },
-  {BAI_MODE_COLOR,  false, 1, {BAI_TURNS}         }
+  unsigned    ask;
+  const char *what;
+} asks[] = {
+  {CAN_LAUNCHES,  "a launch for each global iteration"     },
+  {CAN_GHOSTS,    "rows that couple to other ranks"        },
+  {CAN_THETA,     "local sweeps that depend on the block"  },
+  {CAN_LONG_ROWS, "rows that are packed or cut into pieces"},
+  {CAN_SINGLE,    "single precision"                       },
+  {CAN_FAULTS,    "simulated faults"                       },
+  {CAN_STATS,     "statistics"                             },
+  {CAN_REFINE,    "blocks that refine"                     }
+};
+
+/* By BAIOrder */
+static const char *const orders[] = {"blocks that are all at work at once", "a queue of blocks", "mode sync",
+                                     "bounded staleness", "mode color"};
+
+/* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
+static void Refuse(const Family *family, const Work *work, char why[REASON])
+{
+  *why = 0;
+  for (size_t k = 0; k < sizeof(asks) / sizeof(asks[0]) && !*why; k++) {
+    if (work->asks & asks[k].ask & ~family->can) snprintf(why, REASON, "not for %s", asks[k].what);
+  }
+  if (!*why && !(family->orders >> work->order & 1)) snprintf(why, REASON, "not for %s", orders[work->order]);
+  if (!*why && family->refuse) family->refuse(work, why);
+}
+
+/* A row of a tile, a thread */
+static int RowThreads(const BAISliced *A)
+{
+  return A->tile_slices * BAI_LANES;
+}
+
+/* Two vectors of a tile in shared memory */
+static size_t RowShared(const BAISliced *A)
+{
+  return 2 * (size_t)RowThreads(A) * BAIValueSize(A);
+}
+
+static void RefuseRows(const BAISliced *A, int most, char why[REASON])
+{
+  if (A->tile_rows > most) snprintf(why, REASON, "%d rows of a thread block, %d at most", A->tile_rows, most);
+}
+
+static void RefuseInside(const BAISliced *A, int most, char why[REASON])
+{
+  if (A->loc_width > most) snprintf(why, REASON, "%d entries inside a block, %d at most", A->loc_width, most);
+}
+
+/* A variant with what lies outside the blocks in registers, and one with it in shared memory */
+static bool ResidentVariant(const Work *work, int which, Variant *variant)
+{
+  const BAISliced *A = work->A;
+
+  variant->kernel  = BAIResidentKernel(A, work->order, which == 1);
+  variant->threads = RowThreads(A);
+  variant->shared  = RowShared(A) +
+    (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (BAIValueSize(A) + sizeof(int)) : 0);
+  return which < 2;
+}
+
+static void RefuseResident(const Work *work, char why[REASON])
+{
+  RefuseInside(work->A, 32, why);
+  if (!*why) RefuseRows(work->A, work->A->loc_width > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS, why);
+}
+
+/* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of
+ * mode async, and the turns of mode color, if there is enough to do in each */
+static const void *HandedKernel(const Work *work)
+{
+  enum {
+    TILES_PER_TURN = 1024 /* with which a launch a turn costs less than flags; in double precision twice as many */
+  };
+  const BAISliced *A        = work->A;
+  const bool       launches = work->asks & CAN_LAUNCHES, momentum = work->asks & CAN_MOMENTUM;
+  const bool       long_turns = work->turns && A->tiles / work->turns >= (A->single ? 1 : 2) * TILES_PER_TURN;
+
+  if (work->order == BAI_FLAGS) return launches ? BAIOnceKernel(A, BAI_FLAGS) : NULL;
+  return !momentum &&
+      (work->order == BAI_QUEUE || (work->order == BAI_OWN && launches) || (work->order == BAI_TURNS && long_turns))
+    ? BAIOnceKernel(A, BAI_QUEUE)
+    : NULL;
+}
+
+/* That first */
+static bool StreamVariant(const Work *work, int which, Variant *variant)
+{
+  const BAISliced *A = work->A;
+
+  variant->threads = RowThreads(A);
+  variant->shared  = RowShared(A) + (A->off_first ? BAI_PACKED_LOADS * RowThreads(A) * BAIValueSize(A) : 0);
+  variant->handed  = !which;
+  if (!which) variant->kernel = HandedKernel(work);
+  if (which != 1) return !which;
+  variant->kernel = BAIStreamKernel(A);
+  return true;
+}
+
+static void RefuseStream(const Work *work, char why[REASON])
+{
+  RefuseRows(work->A, BAI_ROW_THREADS, why);
+  if (!*why) RefuseInside(work->A, 32, why);
+}
+
+/* In shared memory, and in memory; of long rows, a warp has a piece */
+static bool GenericVariant(const Work *work, int which, Variant *variant)
+{
+  enum {
+    MAX_THREADS   = 1024,
+    PIECE_THREADS = 512
+  };
+  const BAISliced *A = work->A;
+
+  variant->kernel  = BAIGenericKernel(A, (work->asks & CAN_REFINE) != 0, (work->asks & (CAN_FAULTS | CAN_STATS)) != 0);
+  variant->threads = RowThreads(A);
+  variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);
+  if (A->long_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
+  if (variant->threads > MAX_THREADS) variant->threads = MAX_THREADS;
+  return which < 2;
+}
+
+/* In order of preference */
+enum {
+  FAMILIES   = 3,
+  IN_ALL     = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS, /* but BAI_LAG */
+  CAN_STREAM = CAN_MOMENTUM | CAN_THETA | CAN_GHOSTS | CAN_LONG_ROWS | CAN_SINGLE | CAN_LAUNCHES
+};
+
+static const Family families[FAMILIES] = {
+  {BAI_KERNEL_RESIDENT, IN_OWN | IN_FLAGS | IN_TURNS,
+   CAN_MOMENTUM | CAN_SOLVE,                                                                            /* no theta: loops as long for all threads take a third less time */
+   RefuseResident,                                                                        ResidentVariant},
+  {BAI_KERNEL_STREAM,   IN_ALL,                       CAN_STREAM,                                       RefuseStream, StreamVariant  },
+  {BAI_KERNEL_GENERIC,  IN_ALL | IN_LAG,              CAN_STREAM | CAN_FAULTS | CAN_STATS | CAN_REFINE, NULL,         GenericVariant }
 };
 
 static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
 {
   const BAISliced *A = &state->A;
 
-  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) |
-    (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) |
-    (A->off_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) |
-    (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) |
-    (state->p.stats ? BAI_CAN_STATS : 0) | (state->p.refined ? BAI_CAN_REFINE : 0);
+  return (momentum ? CAN_MOMENTUM : 0) | (A->iters ? CAN_THETA : 0) | (state->nghost ? CAN_GHOSTS : 0) |
+    (A->off_first ? CAN_LONG_ROWS : 0) | (A->single ? CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? CAN_LAUNCHES : 0) |
+    (state->p.fault.fraction > 0 ? CAN_FAULTS : 0) | (state->p.stats ? CAN_STATS : 0) |
+    (state->p.refined ? CAN_REFINE : 0);
 }
 
 /* Takes a variant if a multiprocessor has room for enough thread blocks of it; room is then those that can be there at
  * once, else 0, and why says why */
-static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const BAIVariant *variant, BAIPlan *plan,
-                            int *room, char why[BAI_REASON])
+static BAIStatus TryVariant(const Family *family, const Work *work, const Variant *variant, BAIPlan *plan, int *room,
+                            char why[REASON])
 {
   enum {
     OWN_SHARED = 512 /* bytes that kernels have of their own there, at most, by and large */
   };
-  cudaFuncAttributes attributes;
-  int                device, multiprocessors, shared_max, blocks;
+  int device, multiprocessors, shared_max, blocks;
 
   *room = 0;
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CUDATry(cudaFuncGetAttributes(&attributes, variant->kernel));
-  if (attributes.ptxVersion <
-      family->capability) { /* what the code was written for, not the device that the driver may have compiled it for */
-    snprintf(why, BAI_REASON, "code for compute capability %d.%d, %d.%d at least", attributes.ptxVersion / 10,
-             attributes.ptxVersion % 10, family->capability / 10, family->capability % 10);
-    return BAIStatusOf(BAI_OK);
-  }
   if (variant->shared + OWN_SHARED > (size_t)shared_max) {
-    snprintf(why, BAI_REASON, "%lld bytes of shared memory, %d at most", (long long)(variant->shared + OWN_SHARED),
+    snprintf(why, REASON, "%lld bytes of shared memory, %d at most", (long long)(variant->shared + OWN_SHARED),
              shared_max);
     return BAIStatusOf(BAI_OK);
   }
-  if ((int)variant->shared > attributes.maxDynamicSharedSizeBytes)
-    BAITry(BAIAllowShared(variant->kernel, variant->shared));
+  BAITry(BAIAllowShared(variant->kernel, variant->shared));
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant->kernel, variant->threads, variant->shared));
-  if (blocks < family->blocks) {
-    snprintf(why, BAI_REASON, "room for %d thread blocks on a multiprocessor, %d at least", blocks, family->blocks);
+  const int found = blocks * multiprocessors,
+            least = family->can & CAN_SOLVE ? work->A->tiles + (work->order == BAI_OWN) : 1; /* with the watcher */
+
+  if (found < least) {
+    snprintf(why, REASON, "room for %d thread blocks, %d at least", found, least);
     return BAIStatusOf(BAI_OK);
   }
-  *room = blocks * multiprocessors;
-  if (family->can & BAI_CAN_SOLVE) {
-    const int all = work->A->tiles + (work->order == BAI_OWN); /* one more for the watcher */
-
-    if (*room < all) {
-      snprintf(why, BAI_REASON, "%d thread blocks, room for %d", all, *room);
-      *room = 0;
-      return BAIStatusOf(BAI_OK);
-    }
-  }
-  plan->kernel     = variant->kernel;
-  plan->family     = family->kernel;
-  plan->resident   = (family->can & BAI_CAN_SOLVE) != 0;
-  plan->threads    = variant->threads;
-  plan->shared     = variant->shared;
-  plan->from_other = variant->from_other;
-  plan->handed     = variant->handed;
-  plan->grid       = work->A->tiles < *room ? work->A->tiles : *room;
+  *room          = found;
+  plan->kernel   = variant->kernel;
+  plan->family   = family->kernel;
+  plan->resident = (family->can & CAN_SOLVE) != 0;
+  plan->threads  = variant->threads;
+  plan->shared   = variant->shared;
+  plan->handed   = variant->handed;
+  plan->grid     = work->A->tiles < *room ? work->A->tiles : *room;
   return BAIStatusOf(BAI_OK);
 }
 
 /* The first variant of a family that can */
-static BAIStatus TryFamily(const BAIFamily *family, const BAIWork *work, BAIPlan *plan, int *room, char why[BAI_REASON])
+static BAIStatus TryFamily(const Family *family, const Work *work, BAIPlan *plan, int *room, char why[REASON])
 {
-  BAIVariant variant = {};
+  Variant variant = {};
 
   *room = 0;
-  BAIFamilyRefuse(family, work, why);
+  Refuse(family, work, why);
   if (*why) return BAIStatusOf(BAI_OK);
-  snprintf(why, BAI_REASON, "no kernel for %d entries inside a block", work->A->loc_width);
+  snprintf(why, REASON, "no kernel for %d entries inside a block", work->A->loc_width);
   for (int which = 0; !*room && family->variant(work, which, &variant); which++) {
     if (variant.kernel) BAITry(TryVariant(family, work, &variant, plan, room, why));
   }
@@ -104,48 +263,49 @@ static BAIStatus TryFamily(const BAIFamily *family, const BAIWork *work, BAIPlan
 /* Fills in the kernel of a plan, from all families or from one; no kernel: none can, and why[f] says why family f
  * cannot */
 static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan,
-                              char why[BAI_FAMILIES][BAI_REASON])
+                              char why[FAMILIES][REASON])
 {
-  const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0;
-  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more, 0};
-  int        room;
+  const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0, queues = mode == BAI_MODE_ASYNC && !bounded;
+  const BAIOrder first = bounded ? BAI_LAG
+    : mode == BAI_MODE_SYNC      ? BAI_FLAGS
+    : mode == BAI_MODE_COLOR     ? BAI_TURNS
+                                 : BAI_OWN; /* with a queue if not all tiles are at work at once */
+  Work           work  = {&state->A, first, Asks(state, mode, momentum) | more, 0};
+  int            room;
 
   if (mode == BAI_MODE_COLOR) BAITry(BAITurnsCreate(state, true));
   if (mode == BAI_MODE_COLOR) work.turns = state->turns;
   *plan          = BAIPlan{};
   plan->momentum = momentum;
   plan->once     = mode == BAI_MODE_LAUNCH;
-  for (const auto &way : ways) {
-    if (way.mode != mode || way.bounded != bounded) continue;
-    for (int k = 0; k < way.orders; k++) {
-      plan->order = work.order = way.order[k];
-      plan->kernel             = NULL;
-      for (int f = 0; f < BAI_FAMILIES && !plan->kernel; f++) {
-        char now[BAI_REASON];
+  for (int k = 0; k <= queues; k++) {
+    plan->order = work.order = k ? BAI_QUEUE : first;
+    plan->kernel             = NULL;
+    for (int f = 0; f < FAMILIES && !plan->kernel; f++) {
+      char now[REASON];
 
-        if (only != BAI_KERNEL_AUTO && BAIFamilies[f].kernel != only) continue;
-        BAITry(TryFamily(BAIFamilies + f, &work, plan, &room, now));
-        /* of more than one order a family refuses for the one that it can do */
-        if (!k || BAIFamilies[f].orders >> work.order & 1) memcpy(why[f], now, BAI_REASON);
-      }
-      if (plan->kernel && (k == way.orders - 1 || state->A.tiles <= room)) return BAIStatusOf(BAI_OK);
+      if (only != BAI_KERNEL_AUTO && families[f].kernel != only) continue;
+      BAITry(TryFamily(families + f, &work, plan, &room, now));
+      /* of two orders a family refuses for the one that it can do */
+      if (!k || families[f].orders >> work.order & 1) memcpy(why[f], now, REASON);
     }
+    if (plan->kernel && state->A.tiles <= room) break;
   }
   return BAIStatusOf(BAI_OK);
 }
 
 /* The family that was asked for, or in a mode that the iteration changes to, where that one cannot, the first that can
  */
-static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan, char why[BAI_FAMILIES][BAI_REASON])
+static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan, char why[FAMILIES][REASON])
 {
   const BAIKernel only = state->p.kernel;
 
-  for (int f = 0; f < BAI_FAMILIES; f++) *why[f] = 0;
+  for (int f = 0; f < FAMILIES; f++) *why[f] = 0;
   BAITry(ChooseKernel(state, mode, momentum, 0, only, plan, why));
   if (plan->kernel || only == BAI_KERNEL_AUTO) return BAIStatusOf(BAI_OK);
   if (mode != state->p.mode) return ChooseKernel(state, mode, momentum, 0, BAI_KERNEL_AUTO, plan, why);
-  for (int f = 0; f < BAI_FAMILIES; f++) {
-    if (BAIFamilies[f].kernel == only) return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(only), why[f]);
+  for (int f = 0; f < FAMILIES; f++) {
+    if (families[f].kernel == only) return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(only), why[f]);
   }
   return BAIStatusOf(BAI_ERR_KERNEL);
 }
@@ -192,27 +352,27 @@ static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
 
 BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
 {
-  char why[BAI_FAMILIES][BAI_REASON];
+  char why[FAMILIES][REASON];
 
   BAITry(Choose(state, mode, momentum, plan, why));
   BAITry(Complete(state, mode, plan));
   if (mode != BAI_MODE_SYNC || !plan->once || plan->family != BAI_KERNEL_STREAM) return BAIStatusOf(BAI_OK);
-  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_LAUNCHES, BAI_KERNEL_STREAM, plan, why));
-  plan->once = plan->from_other; /* of which there may be room for more thread blocks */
+  BAITry(ChooseKernel(state, mode, momentum, CAN_LAUNCHES, BAI_KERNEL_STREAM, plan, why));
+  plan->once = plan->handed; /* of which there may be room for more thread blocks */
   return Complete(state, mode, plan);
 }
 
 BAIStatus BAIPlanExplain(BAIState state, BAIMode mode, char *text, size_t size)
 {
-  char    why[BAI_FAMILIES][BAI_REASON];
+  char    why[FAMILIES][REASON];
   size_t  at   = 0;
   BAIPlan plan = state->plan[mode];
 
   if (!plan.kernel) return BAIStatusOf(BAI_OK); /* not ready */
   BAITry(Choose(state, mode, plan.momentum, &plan, why));
-  for (int f = 0; f < BAI_FAMILIES && at < size; f++) {
-    const char *name  = BAIKernelString(BAIFamilies[f].kernel);
-    const bool  taken = BAIFamilies[f].kernel == plan.family;
+  for (int f = 0; f < FAMILIES && at < size; f++) {
+    const char *name  = BAIKernelString(families[f].kernel);
+    const bool  taken = families[f].kernel == plan.family;
 
     if (taken) at += (size_t)snprintf(text + at, size - at, "%s taken", name);
     else if (*why[f]) at += (size_t)snprintf(text + at, size - at, "%s: %s; ", name, why[f]);

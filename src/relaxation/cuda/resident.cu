@@ -10,8 +10,8 @@
    asking for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations
    that look.h says, and the last to arrive decides.
 */
+#include "kernels.h"
 #include "row.h"
-#include "shapes.h"
 #include "solve.h"
 
 template <typename T>
@@ -150,7 +150,9 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
          reinterpret_cast<unsigned char *>(next + blockDim.x));
   if (own < 0) r.d2 = 0;
   xi     = mine ? BAILoad(BAIIterateOf<V>(p, p.current) + BAIRowOf(own)) : V(0);
-  before = !p.fresh && p.before && mine ? static_cast<const V *>(p.before)[place] : xi;
+  before = xi;
+  if (p.moves && !p.fresh && own >= 0)
+    before = flip ? BAILoad(BAIIterateOf<V>(p, !p.current) + own) : static_cast<const V *>(p.before)[place];
   if (solving && stop.bnorm2 < 0) PublishSum(BAIAbs2(r.b) * r.d2, sums, stop.b2 + tile);
 
   for (int epoch = 0, iteration = 0;; epoch++) {
@@ -175,7 +177,7 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
       if (publish && !i) PublishShare(stop, c, tile, iteration, sums);
       y = LocalSweeps<order>(p, r, s, local_omega, solving, publish, y, now, next, sums);
       y = xi + omega * (y - xi);
-      if (p.before) {
+      if (p.moves) {
         y += momentum * (xi - before);
         before = xi;
       }
@@ -194,24 +196,46 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
     if (over) break;
     if (order != BAI_OWN) until = next_look;
   }
-  if (p.before && mine) static_cast<V *>(p.before)[place] = before;
+  if (p.before && own >= 0) static_cast<V *>(p.before)[place] = before;
+}
+
+/* Rows of a tile, at most: of wide rows half as many, as their registers are */
+static constexpr int Rows(int loc, int off)
+{
+  return loc + off > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS;
 }
 
 /* Where tiles wait for each other, in the order that p says, it takes more registers, and so less of a matrix fits the
  * chip */
 template <int LOC, int OFF, bool WAITS>
-static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
+static __global__ void __launch_bounds__(Rows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   if constexpr (!WAITS) Iterate<LOC, OFF, BAI_OWN>(A, p, stop);
   else if (p.how == BAI_FLAGS) Iterate<LOC, OFF, BAI_FLAGS>(A, p, stop);
   else Iterate<LOC, OFF, BAI_TURNS>(A, p, stop);
 }
 
-template <int LOC, int OFF>
-const void *BAIResidentKernel(BAIOrder order)
-{
-  return order == BAI_OWN ? (const void *)Resident<LOC, OFF, false> : (const void *)Resident<LOC, OFF, true>;
-}
+/* Entries inside the block, and outside it; 0: any number, in shared memory. A matrix gets the first shape that it
+ * fits: shapes that are not exact fits cost some registers and additions of zeros, and give the same bits */
+#define SHAPE(LOC, OFF) \
+  { \
+    LOC, OFF, \
+    { \
+      (const void *)Resident<LOC, OFF, false>, (const void *)Resident<LOC, OFF, true> \
+    } \
+  }
 
-#define INSTANTIATE(LOC, OFF) template const void *BAIResidentKernel<LOC, OFF>(BAIOrder);
-BAI_RESIDENT_SHAPES(INSTANTIATE)
+static const struct {
+  int         loc, off;
+  const void *kernel[2];
+} shapes[] = {SHAPE(6, 8), SHAPE(8, 0), SHAPE(16, 0), SHAPE(32, 0)};
+
+const void *BAIResidentKernel(const BAISliced *A, BAIOrder order, bool in_shared)
+{
+  for (const auto &s : shapes) {
+    if (in_shared == !s.off && A->loc_width <= s.loc && (in_shared || A->off_width <= s.off) &&
+        A->tile_rows <= Rows(s.loc, s.off))
+      return s.kernel[order != BAI_OWN];
+  }
+  return NULL;
+}

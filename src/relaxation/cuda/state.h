@@ -141,11 +141,10 @@ typedef struct {
   int         resident; /* the kernel keeps the matrix on the chip, and can do a whole solve */
   int         grid, threads;
   size_t      shared;
-  int         once;       /* a launch is one global iteration, so nothing is to be waited for */
-  int         waits;      /* tiles are waited for, so all thread blocks must be there at once */
-  int         uses_done;  /* it counts the iterations of the tiles */
-  int         momentum;   /* it can do with momentum, */
-  int         from_other; /* which builds on the x that is overwritten, not on before */
+  int         once;      /* a launch is one global iteration, so nothing is to be waited for */
+  int         waits;     /* tiles are waited for, so all thread blocks must be there at once */
+  int         uses_done; /* it counts the iterations of the tiles */
+  int         momentum;  /* it can do with momentum, */
   int         handed; /* the device hands out the tiles of all iterations of a launch, so nobody draws from the queue */
 } BAIPlan;
 
@@ -235,7 +234,6 @@ struct BAIState_ {
   int        current;   /* which of the two it is */
 
   BAIPlan   plan[4]; /* by mode */
-  BAIPlan   plain;   /* mode sync without momentum, if its plan can do with it, and takes longer */
   BAIStop   stop;
   void     *scratch; /* stands in for shared memory if the tiles are too long for it */
   int       scratch_grid;

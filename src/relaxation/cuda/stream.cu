@@ -13,7 +13,7 @@
    In single 4 less for each value.
 */
 #include "pieces.h"
-#include "plan.h"
+#include "kernels.h"
 
 /* Threads of the launch bounds, which with LeastBlocks stand for at most 56, 64 or 128 registers */
 static constexpr int Threads(int loc)

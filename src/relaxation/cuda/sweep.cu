@@ -20,7 +20,7 @@ static bool NeedsMomentum(BAIState state, BAIMode mode)
 /* What a kernel that goes through tiles in this way works with */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
-  if (plan->momentum && !plan->from_other && !state->before)
+  if (plan->momentum && mode != BAI_MODE_SYNC && !state->before)
     BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
   if (mode == BAI_MODE_SYNC && !state->x[1])
     BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
@@ -44,13 +44,11 @@ static BAIStatus NeedControl(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus PreparePlain(BAIState state, BAIMode mode, bool momentum)
+static BAIStatus Prepare(BAIState state, BAIMode mode)
 {
   BAIPlan *plan = &state->plan[mode];
 
-  BAITry(BAIPlanCreate(state, mode, momentum, plan));
-  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident && !plan->from_other)
-    BAITry(BAIPlanCreate(state, mode, false, &state->plain));
+  BAITry(BAIPlanCreate(state, mode, NeedsMomentum(state, mode), plan));
   BAITry(NeedVectors(state, mode, plan));
   return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
 }
@@ -58,12 +56,11 @@ static BAIStatus PreparePlain(BAIState state, BAIMode mode, bool momentum)
 /* What fails leaves no kernel, and so can be tried again */
 BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
 {
-  const bool momentum = NeedsMomentum(state, mode);
-  BAIStatus  status   = BAIStatusOf(BAI_OK);
+  BAIStatus status = BAIStatusOf(BAI_OK);
 
   if (!state->A.tiles) return status;
   if (state->p.stats && !state->updates) BAITry(BAIStatsCreate(state));
-  if (!state->plan[mode].kernel) status = PreparePlain(state, mode, momentum);
+  if (!state->plan[mode].kernel) status = Prepare(state, mode);
   if (status.code) state->plan[mode].kernel = NULL;
   return status;
 }
@@ -81,7 +78,8 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.fresh          = step->fresh;
   p.how            = plan->order;
   p.direction      = step->direction;
-  p.before         = plan->momentum && !plan->from_other ? state->before : NULL;
+  p.moves          = step->mode == BAI_MODE_SYNC ? step->momentum != 0 || step->fourth_kind : plan->momentum;
+  p.before         = step->mode == BAI_MODE_SYNC ? NULL : state->before;
   p.b              = state->b;
   p.ghost          = state->ghost;
   p.x[0]           = state->x[0];
@@ -121,7 +119,9 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
 /* Without momentum in the first iteration, if what it builds on is not where the kernel looks for it */
 static void Continue(BAIState state, const BAIPlan *plan, BAISweep *p)
 {
-  const BAIBefore left = !plan->momentum ? BAI_BEFORE_NOWHERE : plan->from_other ? BAI_BEFORE_OTHER : BAI_BEFORE_PLACES;
+  const BAIBefore left = !plan->momentum ? BAI_BEFORE_NOWHERE
+    : plan->order == BAI_FLAGS           ? BAI_BEFORE_OTHER
+                                         : BAI_BEFORE_PLACES;
 
   p->fresh |= state->has_before != left;
   state->has_before = left;
@@ -160,7 +160,7 @@ static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, 
 /* follows: another launch of this kernel, and knows what is before it */
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, bool follows)
 {
-  const bool can = state->follows && (plan->handed || plan->from_other);
+  const bool can = state->follows && plan->handed;
   const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid),
                   plan->handed && !plan->once ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
   BAISweep   p           = Arguments(state, plan, count, step);
@@ -168,7 +168,7 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
   void      *arguments[] = {&state->A, &p, &stop};
 
   Continue(state, plan, &p);
-  if (plan->from_other) Weigh(&p);
+  if (plan->handed) Weigh(&p);
   if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
   if (plan->handed && plan->order == BAI_TURNS) BAITry(LaunchTurns(state, plan, count, &p, can && follows));
   else if (plan->waits)
@@ -207,9 +207,7 @@ BAIStatus BAIStalled(BAIState state)
 
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
-  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel
-    ? &state->plain
-    : &state->plan[how->mode];
+  const BAIPlan *plan = &state->plan[how->mode];
   const BAIInt   most = plan->once ? 1 : plan->handed && plan->order == BAI_QUEUE ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
   BAIStep        step = *how;
 

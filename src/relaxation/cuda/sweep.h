@@ -14,19 +14,29 @@ static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
   return static_cast<V *>(which ? s.x[1] : s.x[0]);
 }
 
-/* What a row's update has to do with momentum: the next x, of that before the last one */
-template <typename V>
-static __device__ inline V BAIMomentum(const BAISweep &s, int iteration, V next, V xi, V before)
-{
-  return s.fresh && !iteration
-    ? next
-    : next + BAIRealOf<V>(s.fourth_kind ? BAIFourthKindMomentum(s.its + iteration) : s.momentum) * (xi - before);
-}
-
 /* What multiplies an update */
 static __device__ inline BAIReal BAIOmegaAt(const BAISweep &s, int iteration)
 {
   return s.fourth_kind ? s.omega * BAIFourthKindOmega(s.its + iteration) : s.omega;
+}
+
+/* Writes the next x of a row: its x and a step, and momentum, which builds on the x before. That is kept by places, or,
+ * in mode sync, is what the next x overwrites. A row that is stopped keeps its x */
+template <typename V>
+static __device__ inline void BAIUpdateRow(const BAISweep &s, int iteration, int place, V *x, V xi, V step,
+                                           bool stopped = false)
+{
+  V next = xi + BAIRealOf<V>(BAIOmegaAt(s, iteration)) * step;
+
+  if (s.moves) {
+    V *before = s.before ? static_cast<V *>(s.before) + place : x;
+
+    if (!s.fresh || iteration)
+      next += BAIRealOf<V>(s.fourth_kind ? BAIFourthKindMomentum(s.its + iteration) : s.momentum) *
+        (xi - BAILoad(before));
+    if (s.before) *before = xi;
+  }
+  BAIStore(x, stopped ? xi : next);
 }
 
 /* Damping of the local sweeps of the row at a place */
@@ -287,14 +297,5 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
       next = swap;
     }
   }
-  if (own < 0) return;
-  V xi_next = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (y - xi);
-
-  if (p.before) {
-    V *before = static_cast<V *>(p.before) + place;
-
-    xi_next = BAIMomentum(p, iteration, xi_next, xi, *before);
-    *before = xi;
-  }
-  BAIStore(BAIIterateOf<V>(p, to) + own, xi_next);
+  if (own >= 0) BAIUpdateRow(p, iteration, place, BAIIterateOf<V>(p, to) + own, xi, y - xi);
 }
