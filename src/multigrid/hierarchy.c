@@ -168,7 +168,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->resident = (int)(bai->hierarchy->chip && *backend == BAI_BACKEND_CUDA);
   if (*backend == BAI_BACKEND_CUDA) {
     PetscCall(GetSingle(bai, given, &p->single));
-    PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
+    PetscCall(BAIDeviceOf(bai->node.rank, &p->device, &p->stream));
   } else PetscCall(BAIGetThreads(bai, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -445,10 +445,10 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(PetscTime(&start));
-  h->M             = M;
-  h->device        = device;
-  h->backend       = backend;
-  bai->use.backend = backend; /* which errors name */
+  h->M                   = M;
+  h->device              = device;
+  h->backend             = backend;
+  bai->relax.use.backend = backend; /* which errors name */
   PetscCall(PetscMemcpy(&h->p, &p, sizeof(p)));
   if (work == WORK_LEVELS) PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* ranks let go of each other's memory */
   code = Renew(bai, given, garray, &work, &mine);
@@ -521,7 +521,7 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
     int   device;
     void *stream;
 
-    PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
+    PetscCall(BAIDeviceOf(bai->node.rank, &device, &stream));
     same = (PetscBool)(stream == h->p.stream);
   }
   if (!same) PetscCall(BAIHierarchySetUp(bai, A));

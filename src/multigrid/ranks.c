@@ -611,7 +611,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (!R->count || bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA ||
+  if (!R->count || bai->node.size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA ||
       bai->options.exchange == BAI_EXCHANGE_SCATTER)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));

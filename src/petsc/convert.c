@@ -80,7 +80,7 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (!bai->aij || id != bai->aij_of || state != bai->aij_state) {
     PetscCall(PetscInfo(bai->obj, "Matrix type %s: copied to type aij\n", type));
-    if (bai->A == bai->aij) PetscCall(MatDestroy(&bai->A));
+    if (bai->relax.A == bai->aij) PetscCall(MatDestroy(&bai->relax.A));
     PetscCall(MatDestroy(
       &bai->aij)); /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
     PetscCall(Copy(A, &bai->aij));

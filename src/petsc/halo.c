@@ -34,21 +34,17 @@ static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const Pet
 /* The rows that others read come from those who read them: their numbers, in the order of the readers' ghosts */
 static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  PetscMPIInt    tag;
-  PetscInt       first;
+  BAIHalo  reverse = {.n = halo->n, .rank = halo->rank, .first = halo->begin, .last = halo->begin + 1};
+  PetscInt first;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &reverse.tag));
   PetscCall(PetscMalloc1(halo->sends, &halo->row));
   PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
-  for (PetscMPIInt k = 0; k < halo->n; k++) {
-    PetscCallMPI(MPI_Irecv(halo->row + halo->first[k], (PetscMPIInt)(halo->last[k] - halo->first[k]), MPIU_INT,
-                           halo->rank[k], tag, comm, halo->request + k));
-    PetscCallMPI(MPI_Isend(garray + halo->begin[k], (PetscMPIInt)(halo->begin[k + 1] - halo->begin[k]), MPIU_INT,
-                           halo->rank[k], tag, comm, halo->request + halo->n + k));
-  }
-  PetscCallMPI(MPI_Waitall(2 * halo->n, halo->request, MPI_STATUSES_IGNORE));
+  halo->first[halo->n] = halo->sends;
+  reverse.begin        = halo->first;
+  reverse.request      = halo->request;
+  PetscCall(BAIHaloExchange(&reverse, PetscObjectComm((PetscObject)A), sizeof(PetscInt), garray, halo->row));
   PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
   for (PetscInt k = 0; k < halo->sends; k++) halo->row[k] -= first;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -70,8 +66,8 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
   PetscCall(FindOwners(columns, nghost, garray, &owners, owner, in));
   PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, owners, owner, in, &readers, &reader, &out));
   PetscCall(PetscSortMPIIntWithIntArray(readers, reader, out));
-  PetscCall(PetscMalloc4(owners + readers, &halo->rank, owners + readers, &halo->first, owners + readers, &halo->last,
-                         owners + readers + 1, &halo->begin));
+  PetscCall(PetscMalloc4(owners + readers, &halo->rank, owners + readers + 1, &halo->first, owners + readers,
+                         &halo->last, owners + readers + 1, &halo->begin));
   halo->begin[0] = 0;
   for (PetscMPIInt i = 0, o = 0; i < owners || o < readers; halo->n++) {
     const PetscMPIInt k    = halo->n;

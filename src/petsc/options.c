@@ -150,9 +150,9 @@ PetscErrorCode BAIOptionsStandard(const BAIFace *face, void *options)
 PetscErrorCode BAIInitialize(PetscObject obj, const BAIFace *face, BAI *bai)
 {
   PetscFunctionBegin;
-  bai->obj  = obj;
-  bai->face = face;
-  bai->tau  = 1.0;
+  bai->obj       = obj;
+  bai->face      = face;
+  bai->relax.tau = 1.0;
   if (!face->levels) PetscCall(BAIOptionsStandard(face, &bai->options)); /* else BAIHierarchyCreate() does it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,7 +9,7 @@
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 {
   const char *face    = bai->face->levels ? "ksp" : bai->face->name; /* PCBAIMG has no such options of its own */
-  const char *backend = BAIBackends[bai->use.backend];
+  const char *backend = BAIBackends[bai->relax.use.backend];
 
   PetscFunctionBegin;
   if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);

@@ -74,23 +74,23 @@ static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
 /* An engine for the transpose of the matrix that the engine holds, with the same blocks, damping and turns */
 PetscErrorCode BAISetUpTransposed(BAI *bai, BAI **transposed)
 {
-  const BAIParameters *p = &bai->use.p;
+  const BAIParameters *p = &bai->relax.use.p;
   BAI                 *t = bai->transposed;
 
   PetscFunctionBegin;
-  if (!t || !t->engine || t->origin_setups != bai->setups || t->origin_updates != bai->updates) {
-    PetscCall(GetTransposed(bai, bai->A, &t));
-    if (t->origin_setups != bai->setups) PetscCall(BAIDropEngine(t));
+  if (!t || !t->relax.engine || t->origin_setups != bai->relax.setups || t->origin_updates != bai->relax.updates) {
+    PetscCall(GetTransposed(bai, bai->relax.A, &t));
+    if (t->origin_setups != bai->relax.setups) PetscCall(BAIDropEngine(t));
     t->options             = bai->options;
-    t->options.backend     = bai->use.backend;
+    t->options.backend     = bai->relax.use.backend;
     t->options.mode        = p->mode;
-    t->options.partition   = bai->use.partition;
-    t->options.block_size  = bai->use.block_size;
+    t->options.partition   = bai->relax.use.partition;
+    t->options.block_size  = bai->relax.use.block_size;
     t->options.weight      = p->l1 ? BAI_WEIGHT_L1 : BAI_WEIGHT_NONE;
     t->options.local_omega = p->local_omega;
     PetscCall(BAISetUp(t, t->aij));
-    t->origin_setups  = bai->setups;
-    t->origin_updates = bai->updates;
+    t->origin_setups  = bai->relax.setups;
+    t->origin_updates = bai->relax.updates;
   }
   *transposed = t;
   PetscFunctionReturn(PETSC_SUCCESS);

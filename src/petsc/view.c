@@ -18,10 +18,10 @@ static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
   if (o->precision == BAI_PRECISION_SINGLE) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision single\n"));
   if (o->refine != BAI_REFINE_AUTO || refine != BAI_REFINE_NONE)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     bai->refinement.learnt ? "  refine %s, %" PetscInt_FMT
-                                                              " iterations for a correction\n"
-                                                            : "  refine %s\n",
-                                     BAIRefines[refine], bai->refinement.most));
+                                     bai->relax.refinement.learnt ? "  refine %s, %" PetscInt_FMT
+                                                                    " iterations for a correction\n"
+                                                                  : "  refine %s\n",
+                                     BAIRefines[refine], bai->relax.refinement.most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -36,9 +36,10 @@ static PetscErrorCode ViewMode(BAI *bai, PetscViewer viewer)
                            BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters,
                            o->theta ? " on average at most" : "", (double)BAISmoothingOmega(bai),
                            o->omega == PETSC_DECIDE ? " (auto, in smoothing steps)" : "",
-                           (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega),
-                           bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least"
-                                                                                             : ""));
+                           (double)(bai->relax.engine ? (PetscReal)bai->relax.info.local_omega : o->local_omega),
+                           bai->relax.engine && bai->relax.info.local_omega < BAILocalOmega(&bai->relax.use.p)
+                             ? " where it is least"
+                             : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -51,11 +52,11 @@ static PetscErrorCode ViewWeight(BAI *bai, PetscViewer viewer)
   if (o->weight == BAI_WEIGHT_AUTO)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n",
-                                     (double)bai->radius[0], (double)bai->radius[1],
-                                     bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
-  if (bai->use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
-  if (bai->use.weight == BAI_WEIGHT_TAU)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
+                                     (double)bai->relax.radius[0], (double)bai->relax.radius[1],
+                                     bai->relax.radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
+  if (bai->relax.use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
+  if (bai->relax.use.weight == BAI_WEIGHT_TAU)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->relax.tau));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,26 +67,27 @@ static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
   BAIReal           inside, outside;
 
   PetscFunctionBegin;
-  if (bai->info.colors)
+  if (bai->relax.info.colors)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors %s\n",
-                                     BAIModeOf(bai) == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors,
-                                     bai->info.turns ? "of all ranks" : "on rank 0"));
-  PetscCall(
-    PetscViewerASCIIPrintf(viewer,
-                           "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT
-                           " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT
-                           " outside\n",
-                           (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)",
-                           bai->use.partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ",
-                           bai->use.partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->use.partition],
-                           (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local,
-                           (PetscInt64)bai->info.nnz_off));
-  PetscCall(BAICheckStatus(bai, BAIEngineSums(bai->engine, &inside, &outside)));
+                                     BAIModeOf(bai) == BAI_MODE_COLOR ? "take turns" : "queue", bai->relax.info.colors,
+                                     bai->relax.info.turns ? "of all ranks" : "on rank 0"));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT
+                                   " on rank 0; off-diagonal entries there: %" PetscInt64_FMT
+                                   " inside blocks, %" PetscInt64_FMT " outside\n",
+                                   (PetscInt64)bai->relax.info.block_size, o->block_size ? "" : " (chosen)",
+                                   bai->relax.use.partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ",
+                                   bai->relax.use.partition == BAI_PARTITION_NATURAL
+                                     ? ""
+                                     : BAIPartitionTypes[bai->relax.use.partition],
+                                   (PetscInt64)bai->relax.info.blocks, (PetscInt64)bai->relax.info.nnz_local,
+                                   (PetscInt64)bai->relax.info.nnz_off));
+  PetscCall(BAICheckStatus(bai, BAIEngineSums(bai->relax.engine, &inside, &outside)));
   PetscCall(
     PetscViewerASCIIPrintf(viewer,
                            "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n",
                            (double)(inside > 0 ? inside / (inside + outside) : 0),
-                           1e-6 * (double)bai->info.bytes_iteration));
+                           1e-6 * (double)bai->relax.info.bytes_iteration));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,22 +97,22 @@ static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
   const BAIOptions *o = &bai->options;
 
   PetscFunctionBegin;
-  if (bai->scatter)
+  if (bai->ranks.scatter)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n",
                                      BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange
-                                                    : bai->connected               ? BAI_EXCHANGE_DK
+                                                    : bai->ranks.connected         ? BAI_EXCHANGE_DK
                                                                                    : BAI_EXCHANGE_SCATTER],
                                      o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
-  if (bai->info.units)
+  if (bai->relax.info.units)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  1 stands for the diagonal entry of %" PetscInt64_FMT
                                      " rows on rank 0, where it is zero or missing\n",
-                                     (PetscInt64)bai->info.units));
-  if (bai->use.overlap)
+                                     (PetscInt64)bai->relax.info.units));
+  if (bai->relax.use.overlap)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  overlap %" PetscInt_FMT
                                      ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n",
-                                     bai->use.overlap, (PetscInt64)bai->info.rows));
+                                     bai->relax.use.overlap, (PetscInt64)bai->relax.info.rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,19 +126,20 @@ static PetscErrorCode ViewWork(BAI *bai, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  local sweeps in a global iteration %" PetscInt64_FMT
                                      " on rank 0, without theta %" PetscInt64_FMT "\n",
-                                     (PetscInt64)bai->info.local_sweeps,
-                                     (PetscInt64)bai->info.blocks * (PetscInt64)bai->use.p.local_iters));
+                                     (PetscInt64)bai->relax.info.local_sweeps,
+                                     (PetscInt64)bai->relax.info.blocks * (PetscInt64)bai->relax.use.p.local_iters));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT
                                    ", value updates %" PetscInt_FMT "\n",
-                                   BAIEngineName(bai->engine),
-                                   o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers,
-                                   bai->use.backend == BAI_BACKEND_HOST
+                                   BAIEngineName(bai->relax.engine),
+                                   o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "",
+                                   bai->relax.info.workers,
+                                   bai->relax.use.backend == BAI_BACKEND_HOST
                                      ? "threads"
-                                     : ((bai->info.solves >> bai->use.p.mode & 1)
+                                     : ((bai->relax.info.solves >> bai->relax.use.p.mode & 1)
                                           ? "thread blocks that keep the matrix on the chip for a whole solve"
                                           : "thread blocks"),
-                                   1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
+                                   1e-6 * (double)bai->relax.info.bytes, bai->relax.setups, bai->relax.updates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +152,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ViewOptions(bai, viewer));
   PetscCall(ViewMode(bai, viewer));
-  if (!bai->engine) {
+  if (!bai->relax.engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[bai->options.backend]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

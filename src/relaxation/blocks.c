@@ -21,7 +21,7 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
   if (bs > BAI_MOST_FIELDS) bs = 1;
   rows = n / BAI_POLYNOMIAL_BLOCKS / BAI_LEAST_BLOCK * BAI_LEAST_BLOCK;
-  rows = bai->crowded ? PetscMin(BAI_SMOOTHER_BLOCK, PetscMax(BAI_LEAST_BLOCK, rows)) : BAI_SMOOTHER_BLOCK;
+  rows = bai->relax.crowded ? PetscMin(BAI_SMOOTHER_BLOCK, PetscMax(BAI_LEAST_BLOCK, rows)) : BAI_SMOOTHER_BLOCK;
   if (n >= BAI_LARGE_ROWS && info.nz_used <= BAI_LARGE_ENTRIES * (PetscLogDouble)n) rows = BAI_LARGE_BLOCK;
   if (bai->face->solves) rows = BAI_SOLVER_BLOCK;
   *block_size = rows - rows % bs;
@@ -57,7 +57,8 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
   PetscFunctionBegin;
   *type = bai->options.partition;
   if (*type == BAI_PARTITION_AUTO)
-    *type = bai->engine && bai->set.partition == BAI_PARTITION_AUTO && bai->use.partition == BAI_PARTITION_GRAPH
+    *type = bai->relax.engine && bai->set.partition == BAI_PARTITION_AUTO &&
+        bai->relax.use.partition == BAI_PARTITION_GRAPH
       ? BAI_PARTITION_GRAPH
       : BAI_PARTITION_NATURAL;
   if (*type == BAI_PARTITION_DM) {
@@ -120,12 +121,13 @@ PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *want
   BAICSR csr;
 
   PetscFunctionBegin;
-  *wants = (PetscBool)(n <= BAI_MOST_PARTITION_ROWS && bai->info.block_size > 1 && bai->info.blocks > 1 &&
-                       bai->info.nnz_local < BAI_FEW_INSIDE * (double)(bai->info.nnz_local + bai->info.nnz_off));
+  *wants = (PetscBool)(n <= BAI_MOST_PARTITION_ROWS && bai->relax.info.block_size > 1 && bai->relax.info.blocks > 1 &&
+                       bai->relax.info.nnz_local <
+                         BAI_FEW_INSIDE * (double)(bai->relax.info.nnz_local + bai->relax.info.nnz_off));
   if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetPattern(Ad, &csr));
   for (PetscInt row = 0; row < n && *wants; row++)
-    *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
+    *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->relax.info.block_size);
   PetscCall(RestorePattern(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,13 +173,13 @@ PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
   PetscFunctionBegin;
   *wants = PETSC_FALSE;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  PetscCall(MatGetBlockSize(bai->A, &bs));
-  PetscCall(MatProductGetType(bai->A, &product));
+  PetscCall(MatGetBlockSize(bai->relax.A, &bs));
+  PetscCall(MatProductGetType(bai->relax.A, &product));
   if (bai->face->solves || product == MATPRODUCT_PtAP || bs > 1 || n > BAI_MOST_PARTITION_ROWS ||
-      n <= bai->use.block_size || bai->use.block_size == 1)
+      n <= bai->relax.use.block_size || bai->relax.use.block_size == 1)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetHostRows(Ad, &csr));
-  PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->use.block_size, &consecutive, &grown), n));
+  PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->relax.use.block_size, &consecutive, &grown), n));
   PetscCall(RestoreHostRows(Ad, &csr));
   *wants = (PetscBool)(grown < BAI_MUCH_LESS_OUTSIDE * consecutive);
   PetscCall(PetscInfo(
@@ -190,7 +192,7 @@ PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
 static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks,
                                         BAIInt *first, BAIInt *row)
 {
-  const BAIInt       block_size = (BAIInt)bai->use.block_size;
+  const BAIInt       block_size = (BAIInt)bai->relax.use.block_size;
   BAICSR             csr;
   const PetscScalar *a;
   BAIStatus          status;
@@ -199,7 +201,7 @@ static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType
   if (type == BAI_PARTITION_RCM) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
   PetscCall(GetPattern(Ad, &csr));
   PetscCall(MatSeqAIJGetArrayRead(Ad, &a));
-  if (bai->options.partition != BAI_PARTITION_AUTO || bai->strong)
+  if (bai->options.partition != BAI_PARTITION_AUTO || bai->relax.strong)
     csr.a = (const BAIScalar *)
       a; /* where auto looks at the pattern only, so do the blocks, and not at which values came first */
   if (type == BAI_PARTITION_RCM) status = BAIPartitionOrder(n, &csr, block_size, blocks, first, row);
@@ -245,7 +247,7 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
 /* On this rank; nothing for BAI_PARTITION_NATURAL without overlap */
 PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIPartition *partition)
 {
-  const BAIPartitionType type = bai->use.partition;
+  const BAIPartitionType type = bai->relax.use.partition;
   PetscInt               n, m[3], dof, *first, *row;
 
   PetscFunctionBegin;
@@ -257,11 +259,11 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIP
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
   if (type == BAI_PARTITION_NATURAL)
-    PartitionInOrder(n, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
+    PartitionInOrder(n, (BAIInt)bai->relax.use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
   else if (type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->use.block_size, &partition->blocks,
-                                  (BAIInt *)first, (BAIInt *)row)
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->relax.use.block_size,
+                                  &partition->blocks, (BAIInt *)first, (BAIInt *)row)
                   .code,
                PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
   } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));

@@ -47,11 +47,11 @@ static PetscErrorCode See(BAIRefinement *f, Vec b, Vec x)
 /* r = b - A x, and its norm if it is wanted */
 static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
 {
-  BAIRefinement *f = &bai->refinement;
+  BAIRefinement *f = &bai->relax.refinement;
 
   PetscFunctionBegin;
   if (guess_zero) PetscCall(VecCopy(b, bai->r));
-  else PetscCall(MatResidual(bai->A, b, x, bai->r));
+  else PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
   if (norm) PetscCall(BAIVecNorm(bai->r, &f->now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -59,7 +59,7 @@ static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBo
 /* The right side of a new correction is the residual that was looked at. A preconditioner's has no other beside it */
 static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
 {
-  BAIRefinement *f = &bai->refinement;
+  BAIRefinement *f = &bai->relax.refinement;
   Vec            swap;
 
   PetscFunctionBegin;
@@ -79,7 +79,7 @@ static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
 /* What one stands apart from the next number, in the precision of the sweeps */
 static PetscReal Epsilon(const BAI *bai)
 {
-  return bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  return bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
 /* What rounding leaves of a residual, about, whatever the iterations: this much of that which the correction began with
@@ -90,7 +90,7 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
 
   PetscFunctionBegin;
   PetscCall(VecNorm(bai->c, NORM_2, &norm));
-  *left = Epsilon(bai) * bai->refinement.diagonal * norm / bai->refinement.from;
+  *left = Epsilon(bai) * bai->relax.refinement.diagonal * norm / bai->relax.refinement.from;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +98,7 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
  * gained nothing, which says nothing */
 static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
 {
-  BAIRefinement  *f    = &bai->refinement;
+  BAIRefinement  *f    = &bai->relax.refinement;
   const PetscReal gain = f->now / f->from;
   PetscReal       xnorm, wanted, its;
 
@@ -117,11 +117,11 @@ static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
 /* The largest magnitude on the diagonal: how large sums are that are rounded */
 PetscErrorCode BAIRefinementSetUp(BAI *bai)
 {
-  BAIRefinement *f = &bai->refinement;
+  BAIRefinement *f = &bai->relax.refinement;
 
   PetscFunctionBegin;
-  PetscCall(BAINeedWork(bai, bai->A));
-  PetscCall(MatGetDiagonal(bai->A, bai->r));
+  PetscCall(BAINeedWork(bai, bai->relax.A));
+  PetscCall(MatGetDiagonal(bai->relax.A, bai->r));
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
   f->seen = f->learnt = PETSC_FALSE;
   f->most             = BAI_FIRST_CORRECTION;
@@ -130,7 +130,7 @@ PetscErrorCode BAIRefinementSetUp(BAI *bai)
 
 PetscErrorCode BAIRefinementReset(BAI *bai)
 {
-  BAIRefinement *f = &bai->refinement;
+  BAIRefinement *f = &bai->relax.refinement;
 
   PetscFunctionBegin;
   PetscCall(VecDestroy(&f->rhs));
@@ -147,7 +147,7 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
 PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
 {
-  BAIRefinement  *f      = &bai->refinement;
+  BAIRefinement  *f      = &bai->relax.refinement;
   const PetscBool solver = bai->face->solves;
   BAIStep         step   = *how;
   PetscBool       same   = PETSC_FALSE;
@@ -176,7 +176,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     f->seen = PETSC_FALSE;
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
     if (bai->options.idle_wait)
-      PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
+      PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine))); /* PETSc's operations stay awake */
     PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
     if (!solver) continue;
     PetscCall(FindRounding(bai, &left));
@@ -191,7 +191,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
 PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
 {
-  BAIRefinement  *f      = &bai->refinement;
+  BAIRefinement  *f      = &bai->relax.refinement;
   const PetscBool solver = bai->face->solves;
   PetscReal       size   = 0.0;
 
@@ -202,8 +202,8 @@ PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* x is not to be rounded for nothing */
   f->scale = 0.0;
   if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAINeedWork(bai, bai->A));
-  PetscCall(MatResidual(bai->A, b, x, bai->r));
+  PetscCall(BAINeedWork(bai, bai->relax.A));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

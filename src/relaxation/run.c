@@ -9,7 +9,7 @@ static PetscErrorCode GetArrayRead(const BAI *bai, Vec v, const BAIScalar **arra
   PetscMemType memtype = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
+  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
   else PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
   *memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -18,7 +18,7 @@ static PetscErrorCode GetArrayRead(const BAI *bai, Vec v, const BAIScalar **arra
 static PetscErrorCode RestoreArrayRead(const BAI *bai, Vec v, const BAIScalar **array)
 {
   PetscFunctionBegin;
-  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
+  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
   else PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -26,16 +26,16 @@ static PetscErrorCode RestoreArrayRead(const BAI *bai, Vec v, const BAIScalar **
 /* Keeps the first failure of this rank, which goes on as others may be waiting for it */
 static void Note(BAI *bai, BAIStatus status)
 {
-  if (!bai->failed.code) bai->failed = status;
+  if (!bai->relax.failed.code) bai->relax.failed = status;
 }
 
 /* What this rank kept, as an error */
 static PetscErrorCode Raise(BAI *bai)
 {
-  const BAIStatus failed = bai->failed;
+  const BAIStatus failed = bai->relax.failed;
 
   PetscFunctionBegin;
-  bai->failed = BAIStatusOf(BAI_OK);
+  bai->relax.failed = BAIStatusOf(BAI_OK);
   PetscCall(BAICheckStatus(bai, failed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,11 +44,11 @@ static PetscErrorCode Raise(BAI *bai)
 static PetscErrorCode Scatter(BAI *bai, Vec x, PetscBool guess_zero)
 {
   PetscFunctionBegin;
-  if (!bai->scatter || bai->connected) PetscFunctionReturn(PETSC_SUCCESS);
-  if (guess_zero) PetscCall(VecZeroEntries(bai->ghost));
+  if (!bai->ranks.scatter || bai->ranks.connected) PetscFunctionReturn(PETSC_SUCCESS);
+  if (guess_zero) PetscCall(VecZeroEntries(bai->ranks.ghost));
   else {
-    PetscCall(VecScatterBegin(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterEnd(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterBegin(bai->ranks.scatter, x, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(bai->ranks.scatter, x, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,47 +61,48 @@ static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVect
   PetscFunctionBegin;
   v->ghost        = NULL;
   v->ghost_memory = BAI_MEMORY_HOST;
-  v->scale        = (BAIReal)bai->refinement.scale;
-  if (bai->scatter && !bai->connected) PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
+  v->scale        = (BAIReal)bai->relax.refinement.scale;
+  if (bai->ranks.scatter && !bai->ranks.connected)
+    PetscCall(GetArrayRead(bai, bai->ranks.ghost, &v->ghost, &v->ghost_memory));
   PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
-  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
+  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
   else if (guess_zero) PetscCall(VecGetArrayWriteAndMemType(x, (PetscScalar **)&v->x, &memtype));
   else PetscCall(VecGetArrayAndMemType(x, (PetscScalar **)&v->x, &memtype));
   v->x_memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
-  Note(bai, BAIEngineBind(bai->engine, v, (int)guess_zero));
+  Note(bai, BAIEngineBind(bai->relax.engine, v, (int)guess_zero));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Unbind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   PetscFunctionBegin;
-  if (!bai->failed.code) Note(bai, BAIEngineUnbind(bai->engine));
-  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArray(x, (PetscScalar **)&v->x));
+  if (!bai->relax.failed.code) Note(bai, BAIEngineUnbind(bai->relax.engine));
+  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArray(x, (PetscScalar **)&v->x));
   else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
   else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
   PetscCall(RestoreArrayRead(bai, b, &v->b));
-  if (v->ghost) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  if (v->ghost) PetscCall(RestoreArrayRead(bai, bai->ranks.ghost, &v->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
 {
   PetscFunctionBegin;
-  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
+  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
   else PetscCall(BAILogDeviceFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
 {
-  const PetscBool ends = (PetscBool)(!step->turn || step->turn == bai->info.turns);
+  const PetscBool ends = (PetscBool)(!step->turn || step->turn == bai->relax.info.turns);
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-  if (!bai->failed.code) Note(bai, BAIEngineSweep(bai->engine, count, step));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-  if (ends) PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
+  if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
+  if (!bai->relax.failed.code) Note(bai, BAIEngineSweep(bai->relax.engine, count, step));
+  if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
+  if (ends) PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->relax.info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,12 +115,12 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscIn
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Residual, b, x, 0, 0));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-  if (!bai->failed.code) Note(bai, BAIEngineResidual(bai->engine, &mine));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-  PetscCall(LogFlops(bai, bai->info.flops_residual));
+  if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
+  if (!bai->relax.failed.code) Note(bai, BAIEngineResidual(bai->relax.engine, &mine));
+  if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
+  PetscCall(LogFlops(bai, bai->relax.info.flops_residual));
   local[0] = mine;
-  local[1] = bai->failed.code ? 1 : 0;
+  local[1] = bai->relax.failed.code ? 1 : 0;
   PetscCallMPI(MPI_Allreduce(local, sum, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)x)));
   *norm2  = sum[0];
   *failed = (PetscInt)sum[1];
@@ -130,12 +131,12 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscIn
 /* A rank that is faster than others does more iterations in the time of theirs, so that nobody waits */
 static PetscErrorCode FindPace(BAI *bai, Vec x)
 {
-  PetscReal mine = (PetscReal)BAIEngineSeconds(bai->engine), slowest;
+  PetscReal mine = (PetscReal)BAIEngineSeconds(bai->relax.engine), slowest;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(&mine, &slowest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
   if (mine <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  BAIEngineSetPace(bai->engine, PetscMin(BAI_MOST_PACE, slowest / mine));
+  BAIEngineSetPace(bai->relax.engine, PetscMin(BAI_MOST_PACE, slowest / mine));
   PetscCall(PetscInfo(bai->obj, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine,
                       (double)slowest));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -157,8 +158,8 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
     *rnorm = PetscSqrtReal(norm2);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BAINeedWork(bai, bai->A));
-  PetscCall(MatResidual(bai->A, b, x, bai->r));
+  PetscCall(BAINeedWork(bai, bai->relax.A));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,7 +170,7 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
   const BAIOptions *o    = &bai->options;
   const BAIStep     step = {.mode      = BAIModeOf(bai),
                             .direction = direction,
-                            .omega     = (o->omega == PETSC_DECIDE ? 1 : o->omega) * bai->tau,
+                            .omega     = (o->omega == PETSC_DECIDE ? 1 : o->omega) * bai->relax.tau,
                             .momentum  = o->momentum,
                             .fresh     = 1};
 
@@ -180,25 +181,25 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 static PetscErrorCode SendOff(BAI *bai, Vec x)
 {
   PetscFunctionBegin;
-  if (!bai->sent) PetscCall(VecDuplicate(x, &bai->sent));
-  if (!bai->coming) PetscCall(VecDuplicate(bai->ghost, &bai->coming));
-  PetscCall(VecCopy(x, bai->sent)); /* which stays as it is until all have it */
-  PetscCall(VecScatterBegin(bai->scatter, bai->sent, bai->coming, INSERT_VALUES, SCATTER_FORWARD));
-  bai->under_way = PETSC_TRUE;
+  if (!bai->ranks.sent) PetscCall(VecDuplicate(x, &bai->ranks.sent));
+  if (!bai->ranks.coming) PetscCall(VecDuplicate(bai->ranks.ghost, &bai->ranks.coming));
+  PetscCall(VecCopy(x, bai->ranks.sent)); /* which stays as it is until all have it */
+  PetscCall(VecScatterBegin(bai->ranks.scatter, bai->ranks.sent, bai->ranks.coming, INSERT_VALUES, SCATTER_FORWARD));
+  bai->ranks.under_way = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Receives what was sent; it is read from now on */
 static PetscErrorCode TakeIn(BAI *bai)
 {
-  const Vec before = bai->ghost;
+  const Vec before = bai->ranks.ghost;
 
   PetscFunctionBegin;
-  if (!bai->under_way) PetscFunctionReturn(PETSC_SUCCESS);
-  bai->under_way = PETSC_FALSE;
-  PetscCall(VecScatterEnd(bai->scatter, bai->sent, bai->coming, INSERT_VALUES, SCATTER_FORWARD));
-  bai->ghost  = bai->coming;
-  bai->coming = before;
+  if (!bai->ranks.under_way) PetscFunctionReturn(PETSC_SUCCESS);
+  bai->ranks.under_way = PETSC_FALSE;
+  PetscCall(VecScatterEnd(bai->ranks.scatter, bai->ranks.sent, bai->ranks.coming, INSERT_VALUES, SCATTER_FORWARD));
+  bai->ranks.ghost  = bai->ranks.coming;
+  bai->ranks.coming = before;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,15 +209,16 @@ static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
   PetscScalar *sent;
 
   PetscFunctionBegin;
-  if (!bai->sent) PetscCall(VecDuplicate(x, &bai->sent));
-  PetscCall(VecGetArray(bai->sent, &sent));
-  if (!bai->failed.code) Note(bai, BAIEngineShow(bai->engine, (BAIInt)bai->nshown, bai->shown, (BAIScalar *)sent));
-  PetscCall(VecRestoreArray(bai->sent, &sent));
-  PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
-  PetscCall(VecScatterBegin(bai->scatter, bai->sent, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(bai->scatter, bai->sent, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
-  if (!bai->failed.code) Note(bai, BAIEngineLook(bai->engine, v->ghost));
+  if (!bai->ranks.sent) PetscCall(VecDuplicate(x, &bai->ranks.sent));
+  PetscCall(VecGetArray(bai->ranks.sent, &sent));
+  if (!bai->relax.failed.code)
+    Note(bai, BAIEngineShow(bai->relax.engine, (BAIInt)bai->ranks.nshown, bai->ranks.shown, (BAIScalar *)sent));
+  PetscCall(VecRestoreArray(bai->ranks.sent, &sent));
+  PetscCall(RestoreArrayRead(bai, bai->ranks.ghost, &v->ghost));
+  PetscCall(VecScatterBegin(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(GetArrayRead(bai, bai->ranks.ghost, &v->ghost, &v->ghost_memory));
+  if (!bai->relax.failed.code) Note(bai, BAIEngineLook(bai->relax.engine, v->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,11 +243,11 @@ static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscB
 PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                           PetscReal *rnorm)
 {
-  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected),
+  const PetscBool scatters = (PetscBool)(bai->ranks.scatter && !bai->ranks.connected),
                   overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC &&
                                          (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH));
   const PetscInt at_once   = scatters ? 1 : count,
-                 turns     = scatters && how->mode == BAI_MODE_COLOR ? PetscMax(bai->info.turns, 1) : 1;
+                 turns     = scatters && how->mode == BAI_MODE_COLOR ? PetscMax(bai->relax.info.turns, 1) : 1;
   BAIStep    step          = *how;
   BAIVectors v;
   PetscReal  norm2  = 0;
@@ -268,7 +270,7 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
   if (rnorm && turns > 1 && count) PetscCall(PassOn(bai, x, &v));
   else if (rnorm && scatters && count) PetscCall(PassAll(bai, b, x, PETSC_FALSE, &guess_zero, &v));
   if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
-  if (rnorm && bai->connected && how->ahead) PetscCall(FindPace(bai, x));
+  if (rnorm && bai->ranks.connected && how->ahead) PetscCall(FindPace(bai, x));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
   PetscCall(TakeIn(bai));
   PetscCall(Raise(bai));
@@ -296,9 +298,10 @@ PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, const BAIT
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   PetscCall(BAILogDeviceBegin());
-  if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &t, step, solution));
+  if (!bai->relax.failed.code) Note(bai, BAIEngineSolve(bai->relax.engine, &t, step, solution));
   PetscCall(BAILogDeviceEnd());
-  PetscCall(LogFlops(bai, (PetscLogDouble)solution->its * bai->info.flops_iteration + bai->info.flops_residual));
+  PetscCall(
+    LogFlops(bai, (PetscLogDouble)solution->its * bai->relax.info.flops_iteration + bai->relax.info.flops_residual));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
   PetscCall(Raise(bai));

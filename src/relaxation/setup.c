@@ -60,7 +60,7 @@ PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
 */
 PetscErrorCode BAIGetThreads(const BAI *bai, int *threads)
 {
-  const double     cores = PetscMin(bai->cores, omp_get_num_procs());
+  const double     cores = PetscMin(bai->node.cores, omp_get_num_procs());
   static PetscBool told  = PETSC_FALSE; /* each face would say the same */
   char             text[16];
   PetscBool        set, sleep = PETSC_FALSE;
@@ -90,13 +90,13 @@ static BAIMode ModeNow(const BAI *bai)
 
   if (o->mode != BAI_MODE_AUTO) return o->mode;
   if (bai->face->solves) return BAI_MODE_ASYNC;
-  return bai->crowded || o->polynomial == BAI_POLYNOMIAL_FOURTH ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+  return bai->relax.crowded || o->polynomial == BAI_POLYNOMIAL_FOURTH ? BAI_MODE_SYNC : BAI_MODE_COLOR;
 }
 
 /* In use, or to be so */
 BAIMode BAIModeOf(const BAI *bai)
 {
-  return bai->engine ? bai->use.p.mode : ModeNow(bai);
+  return bai->relax.engine ? bai->relax.use.p.mode : ModeNow(bai);
 }
 
 static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
@@ -119,12 +119,12 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
        : p->mode == BAI_MODE_SYNC && !bai->face->solves && o->polynomial != BAI_POLYNOMIAL_NONE ? 2
                                                                                                 : 0;
   p->l1          = c->weight == BAI_WEIGHT_L1;
-  p->apart       = bai->rows / size < BAI_FEW_ROWS ? 1 : BAI_MOST_APART;
+  p->apart       = bai->relax.rows / size < BAI_FEW_ROWS ? 1 : BAI_MOST_APART;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
   p->refined     = c->refine == BAI_REFINE_ASYNC;
-  p->unit        = bai->unit;
-  BAIResearchChoose(o, bai->first, p);
-  if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
+  p->unit        = bai->relax.unit;
+  BAIResearchChoose(o, bai->relax.first, p);
+  if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node.rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,11 +154,11 @@ static PetscErrorCode Compare(const BAI *bai, const Parts *m, const BAIChoice *c
 
   PetscFunctionBegin;
   *work = WORK_ENGINE;
-  if (bai->engine) PetscCall(PetscMemcmp(c, &bai->use, sizeof(*c), &same));
+  if (bai->relax.engine) PetscCall(PetscMemcmp(c, &bai->relax.use, sizeof(*c), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)m->A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)m->A, &state));
-  *work = id == bai->id && state == bai->state &&
+  *work = id == bai->relax.id && state == bai->relax.state &&
       (bai->options.weight != BAI_WEIGHT_AUTO || bai->set.weight == BAI_WEIGHT_AUTO)
     ? WORK_NONE
     : WORK_VALUES; /* what auto stands for is found from the values */
@@ -176,9 +176,9 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
 
   PetscFunctionBegin;
   if (bai->options.weight != BAI_WEIGHT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIFindRadius(A, &bai->radius[0], &bai->radius[1]));
+  PetscCall(BAIFindRadius(A, &bai->relax.radius[0], &bai->relax.radius[1]));
   PetscCall(PetscMemcpy(&other, c, sizeof(other)));
-  other.weight = bai->radius[1] < 1.0 ? BAI_WEIGHT_NONE : BAI_WEIGHT_TAU;
+  other.weight = bai->relax.radius[1] < 1.0 ? BAI_WEIGHT_NONE : BAI_WEIGHT_TAU;
   PetscCall(GetParameters(bai, &other));
   PetscCall(PetscMemcmp(c, &other, sizeof(other), &same));
   if (!same) *work = WORK_ENGINE;
@@ -239,17 +239,17 @@ static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt over
   const BAIPartition *blocks;
 
   PetscFunctionBegin;
-  BAIEngineDestroy(&bai->engine);
+  BAIEngineDestroy(&bai->relax.engine);
   if (!bai->origin) PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
-  blocks  = bai->origin ? BAIEnginePartition(bai->origin->engine) : partition.first ? &partition : NULL;
-  *status = BAIEngineCreate(bai->use.backend, M, blocks, &bai->use.p, &bai->engine);
+  blocks  = bai->origin ? BAIEnginePartition(bai->origin->relax.engine) : partition.first ? &partition : NULL;
+  *status = BAIEngineCreate(bai->relax.use.backend, M, blocks, &bai->relax.use.p, &bai->relax.engine);
   if (status->code == BAI_ERR_DIAGONAL &&
-      !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
-    bai->unit = bai->use.p.unit = bai->face->solves ? BAI_UNIT_ROWS : BAI_UNIT_ALL;
-    *status                     = BAIEngineCreate(bai->use.backend, M, blocks, &bai->use.p, &bai->engine);
+      !bai->relax.unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+    bai->relax.unit = bai->relax.use.p.unit = bai->face->solves ? BAI_UNIT_ROWS : BAI_UNIT_ALL;
+    *status = BAIEngineCreate(bai->relax.use.backend, M, blocks, &bai->relax.use.p, &bai->relax.engine);
   }
   PetscCall(BAIDestroyPartition(&partition));
-  if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
+  if (!status->code) BAIEngineInfo(bai->relax.engine, &bai->relax.info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,30 +260,30 @@ static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus
   PetscBool       graph;
 
   PetscFunctionBegin;
-  bai->strong = PETSC_FALSE;
-  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
-  if (choose) bai->use.partition = bai->strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
-  PetscCall(Create(bai, Ad, M, choose && !bai->strong ? 0 : bai->use.overlap, status));
-  if (!choose || bai->strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
+  bai->relax.strong = PETSC_FALSE;
+  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->relax.strong));
+  if (choose) bai->relax.use.partition = bai->relax.strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
+  PetscCall(Create(bai, Ad, M, choose && !bai->relax.strong ? 0 : bai->relax.use.overlap, status));
+  if (!choose || bai->relax.strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
-  if (graph) bai->use.partition = BAI_PARTITION_GRAPH;
-  if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, status));
+  if (graph) bai->relax.use.partition = BAI_PARTITION_GRAPH;
+  if (graph || bai->relax.use.overlap) PetscCall(Create(bai, Ad, M, bai->relax.use.overlap, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* With -info: which kernels do the global iterations, and why others do not */
 static PetscErrorCode Explain(const BAI *bai)
 {
-  const BAIMode mode      = bai->use.p.mode;
+  const BAIMode mode      = bai->relax.use.p.mode;
   char          text[512] = "";
 
   PetscFunctionBegin;
-  PetscCall(BAICheckStatus(bai, BAIEngineExplain(bai->engine, mode, text, sizeof(text))));
+  PetscCall(BAICheckStatus(bai, BAIEngineExplain(bai->relax.engine, mode, text, sizeof(text))));
   if (text[0]) PetscCall(PetscInfo(bai->obj, "Kernels of mode %s: %s\n", BAIModes[mode], text));
-  if (bai->info.units)
+  if (bai->relax.info.units)
     PetscCall(PetscInfo(bai->obj,
                         "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n",
-                        (PetscInt64)bai->info.units));
+                        (PetscInt64)bai->relax.info.units));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,10 +294,10 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (id != bai->seen) bai->unit = BAI_UNIT_NONE;
-  bai->seen = id;
-  PetscCall(MatGetSize(A, &bai->rows, NULL));
-  PetscCall(MatGetOwnershipRange(A, &bai->first, NULL));
+  if (id != bai->relax.seen) bai->relax.unit = BAI_UNIT_NONE;
+  bai->relax.seen = id;
+  PetscCall(MatGetSize(A, &bai->relax.rows, NULL));
+  PetscCall(MatGetOwnershipRange(A, &bai->relax.first, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,11 +312,12 @@ static PetscErrorCode LookIfCrowded(BAI *bai, Mat A)
   MatProductType product;
 
   PetscFunctionBegin;
-  bai->crowded = PETSC_FALSE;
+  bai->relax.crowded = PETSC_FALSE;
   if (bai->options.mode != BAI_MODE_AUTO || bai->face->solves) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(MatProductGetType(A, &product));
-  bai->crowded = (PetscBool)(info.nz_used > BAI_LONG_ROW * (PetscLogDouble)bai->rows || product == MATPRODUCT_PtAP);
+  bai->relax.crowded = (PetscBool)(info.nz_used > BAI_LONG_ROW * (PetscLogDouble)bai->relax.rows ||
+                                   product == MATPRODUCT_PtAP);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,7 +348,7 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   if (!mine && m->other) mine = BAIGetRows(choice->backend, m->other, &M.B, &device);
   if (!mine && bai->origin) {
     PetscCall(PetscMalloc1(n + 1, &share));
-    mine    = BAICheckStatus(bai, BAIEngineShares(bai->origin->engine, share));
+    mine    = BAICheckStatus(bai, BAIEngineShares(bai->origin->relax.engine, share));
     M.share = share;
   }
   code = BAIAgree(bai, mine, work);
@@ -356,17 +357,17 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   PetscCall(code);
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (*work == WORK_VALUES) {
-    status = BAIEngineUpdateValues(bai->engine, &M);
-    if (status.code == BAI_ERR_PATTERN || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) *work = WORK_ENGINE;
+    status = BAIEngineUpdateValues(bai->relax.engine, &M);
+    if (status.code == BAI_ERR_PATTERN || (status.code == BAI_ERR_DIAGONAL && !bai->relax.unit)) *work = WORK_ENGINE;
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
   }
-  PetscCall(PetscMemcpy(&bai->use, choice, sizeof(*choice)));
+  PetscCall(PetscMemcpy(&bai->relax.use, choice, sizeof(*choice)));
   if (*work == WORK_ENGINE) {
     PetscCall(BAIDisconnect(bai));
     PetscCall(BAIScatterCreate(bai, m->A, m->other, m->nghost, m->garray));
     mine = CreateBest(bai, m->square, &M, &status);
-    bai->setups++;
-  } else bai->updates++;
+    bai->relax.setups++;
+  } else bai->relax.updates++;
   PetscCall(RestoreRows(choice->backend, m, &M));
   PetscCall(PetscFree(share));
   code = BAICheckDiagonal(bai, m->A, status, NULL);
@@ -380,9 +381,9 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
 static PetscErrorCode ChooseRun(BAI *bai)
 {
   PetscFunctionBegin;
-  bai->run = BAIIterate;
-  if (bai->use.refine == BAI_REFINE_SYNC) bai->run = BAIRunRefined;
-  else if (bai->use.refine == BAI_REFINE_NONE && bai->use.p.single) bai->run = BAIRunRounded;
+  bai->relax.run = BAIIterate;
+  if (bai->relax.use.refine == BAI_REFINE_SYNC) bai->relax.run = BAIRunRefined;
+  else if (bai->relax.use.refine == BAI_REFINE_NONE && bai->relax.use.p.single) bai->relax.run = BAIRunRounded;
   PetscCall(BAIResearchSetUp(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -394,9 +395,9 @@ static PetscErrorCode Renew(BAI *bai, const Parts *m, BAIChoice *choice, int *wo
 
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)m->A));
-  PetscCall(MatDestroy(&bai->A));
-  bai->A  = m->A;
-  bai->id = 0; /* until all ranks are known to have come through */
+  PetscCall(MatDestroy(&bai->relax.A));
+  bai->relax.A  = m->A;
+  bai->relax.id = 0; /* until all ranks are known to have come through */
   PetscCall(BAICheckMatrix(bai->obj, m->A));
   PetscCall(ChooseWeight(bai, m->A, choice, work));
   PetscCall(FillEngine(bai, m, choice, work));
@@ -406,15 +407,15 @@ static PetscErrorCode Renew(BAI *bai, const Parts *m, BAIChoice *choice, int *wo
   }
   if (mine) PetscCall(BAIDropEngine(bai)); /* on all ranks */
   PetscCall(mine);
-  PetscCall(PetscObjectGetId((PetscObject)m->A, &bai->id));
-  PetscCall(PetscObjectStateGet((PetscObject)m->A, &bai->state));
-  BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(PetscObjectGetId((PetscObject)m->A, &bai->relax.id));
+  PetscCall(PetscObjectStateGet((PetscObject)m->A, &bai->relax.state));
+  BAIEngineInfo(bai->relax.engine, &bai->relax.info);
   if (*work == WORK_ENGINE) PetscCall(Explain(bai));
-  bai->refinement.learnt = PETSC_FALSE;
-  if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
-  bai->largest = 0.0;
-  bai->tau     = 1.0;
-  if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, m->A, &bai->tau));
+  bai->relax.refinement.learnt = PETSC_FALSE;
+  if (bai->relax.use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
+  bai->relax.largest = 0.0;
+  bai->relax.tau     = 1.0;
+  if (bai->relax.use.weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, m->A, &bai->relax.tau));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -426,9 +427,9 @@ PetscErrorCode BAIIsOnStream(const BAI *bai, PetscBool *is)
 
   PetscFunctionBegin;
   *is = PETSC_TRUE;
-  if (!bai->engine || bai->use.backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
-  *is = (PetscBool)(stream == bai->use.p.stream);
+  if (!bai->relax.engine || bai->relax.use.backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIDeviceOf(bai->node.rank, &device, &stream));
+  *is = (PetscBool)(stream == bai->relax.use.p.stream);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,10 +442,10 @@ PetscErrorCode BAIIsSetUp(const BAI *bai, Mat A, PetscBool *is)
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
-  if (!bai->engine || !bai->id) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bai->relax.engine || !bai->relax.id) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (id != bai->given || state != bai->given_state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (id != bai->relax.given || state != bai->relax.given_state) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIOptionsEqual(bai->face, &bai->set, &bai->options, is));
   if (*is) PetscCall(BAIIsOnStream(bai, is));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -464,7 +465,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
-  bai->given = 0; /* until all of it is done */
+  bai->relax.given = 0; /* until all of it is done */
   PetscCall(BAIOptionsCheckTogether(bai));
   PetscCall(ForgetIfOther(bai, given));
   PetscCall(BAIConvert(bai, given, &m.A));
@@ -473,29 +474,29 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)m.A)));
   mine = Choose(bai, m.square,
                 bai->options.weight != BAI_WEIGHT_AUTO ? bai->options.weight
-                  : bai->engine                        ? bai->use.weight
+                  : bai->relax.engine                  ? bai->relax.use.weight
                                                        : BAI_WEIGHT_NONE,
                 &choice);
-  if (!mine && !bai->engine) bai->use.backend = choice.backend; /* which errors name */
+  if (!mine && !bai->relax.engine) bai->relax.use.backend = choice.backend; /* which errors name */
   if (!mine) mine = BAICheckStatus(bai, BAIBackendIsReady(choice.backend, choice.p.stream));
   if (!mine) mine = Compare(bai, &m, &choice, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work != WORK_NONE) {
     PetscCall(PetscLogEventBegin(BAI_SetUp, obj, m.A, 0, 0));
     mine = Renew(bai, &m, &choice, &work);
-    if (mine) bai->id = 0; /* what the engine was not made ready for is the next set-up's business */
+    if (mine) bai->relax.id = 0; /* what the engine was not made ready for is the next set-up's business */
     PetscCall(
       PetscLogEventEnd(BAI_SetUp, obj, m.A, 0, 0)); /* also after an error, which of gathered rows only some ranks have:
                                                        those that wait in the log for all would wait in vain */
     PetscCall(mine);
     PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n",
-                        work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks,
-                        BAIEngineName(bai->engine)));
+                        work == WORK_ENGINE ? "Set up" : "New values for the engine",
+                        (PetscInt64)bai->relax.info.blocks, BAIEngineName(bai->relax.engine)));
   }
   PetscCall(ChooseRun(bai));
   bai->set = bai->options;
-  PetscCall(PetscObjectGetId((PetscObject)given, &bai->given));
-  PetscCall(PetscObjectStateGet((PetscObject)given, &bai->given_state));
+  PetscCall(PetscObjectGetId((PetscObject)given, &bai->relax.given));
+  PetscCall(PetscObjectStateGet((PetscObject)given, &bai->relax.given_state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -504,9 +505,9 @@ PetscErrorCode BAIDropEngine(BAI *bai)
 {
   PetscFunctionBegin;
   PetscCall(BAIDisconnect(bai));
-  BAIEngineDestroy(&bai->engine);
-  PetscCall(MatDestroy(&bai->A));
-  bai->id = 0;
+  BAIEngineDestroy(&bai->relax.engine);
+  PetscCall(MatDestroy(&bai->relax.A));
+  bai->relax.id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,7 @@
 
 static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
 {
-  int can = bai->scatter && bai->use.backend == BAI_BACKEND_HOST && BAIModeOf(bai) == BAI_MODE_COLOR;
+  int can = bai->ranks.scatter && bai->relax.use.backend == BAI_BACKEND_HOST && BAIModeOf(bai) == BAI_MODE_COLOR;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->obj)));
@@ -37,34 +37,52 @@ static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each rank tells the colours of its rows, or -1 where there are none yet, to those that read them */
+static PetscErrorCode TellColors(BAI *bai, Vec x, Vec ghost, const BAIInt color[], BAIInt theirs[])
+{
+  PetscScalar       *mine;
+  const PetscScalar *value;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetArrayWrite(x, &mine));
+  for (PetscInt i = 0; i < n; i++) mine[i] = (PetscReal)color[i];
+  PetscCall(VecRestoreArrayWrite(x, &mine));
+  PetscCall(VecScatterBegin(bai->ranks.scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(bai->ranks.scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecGetLocalSize(ghost, &n));
+  PetscCall(VecGetArrayRead(ghost, &value));
+  for (PetscInt k = 0; k < n; k++) theirs[k] = (BAIInt)PetscRealPart(value[k]);
+  PetscCall(VecRestoreArrayRead(ghost, &value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The colours of this rank's rows, when all ranks have theirs */
 static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, const PetscBool before[], BAIInt color[])
 {
-  Vec          x, ghost;
-  PetscScalar *value; /* colours, from 1 on, and 0 where there is none yet */
-  BAIInt      *theirs;
-  BAIStatus    status = BAIStatusOf(BAI_OK);
-  int          done = 0, all = 0;
+  Vec       x, ghost;
+  BAIInt   *theirs;
+  BAIStatus status = BAIStatusOf(BAI_OK);
+  int       done = 0, all = 0;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, NULL));
-  PetscCall(VecDuplicate(bai->ghost, &ghost));
-  PetscCall(PetscMalloc1(PetscMax(n, nghost) + 1, &value));
+  PetscCall(VecDuplicate(bai->ranks.ghost, &ghost));
   PetscCall(PetscMalloc1(nghost + 1, &theirs));
+  for (PetscInt i = 0; i < n; i++) color[i] = -1;
   for (PetscInt k = 0; k < nghost; k++) theirs[k] = -1;
   while (!all) {
     if (!done) {
       done = 1;
       for (PetscInt k = 0; k < nghost && done; k++) done = !before[k] || theirs[k] >= 0;
-      if (done) status = BAIEngineColor(bai->engine, theirs, color);
+      if (done) status = BAIEngineColor(bai->relax.engine, theirs, color);
+      if (status.code) PetscCall(PetscArrayzero(color, n)); /* so that the others do not wait for ever */
     }
-    for (PetscInt i = 0; i < n; i++) value[i] = done ? (PetscReal)color[i] + 1 : 0;
-    PetscCall(BAIToGhosts(bai, x, ghost, 1, value, value));
-    for (PetscInt k = 0; k < nghost; k++) theirs[k] = (BAIInt)PetscRealPart(value[k]) - 1;
+    PetscCall(TellColors(bai, x, ghost, color, theirs));
     PetscCallMPI(MPI_Allreduce(&done, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   }
   PetscCall(PetscFree(theirs));
-  PetscCall(PetscFree(value));
   PetscCall(VecDestroy(&ghost));
   PetscCall(VecDestroy(&x));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
@@ -79,16 +97,16 @@ static PetscErrorCode FindShown(BAI *bai, Mat A, PetscInt n, PetscInt nghost, co
   const PetscInt *readers;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(bai->shown));
-  PetscCall(PetscMalloc1(n + 1, &bai->shown));
+  PetscCall(PetscFree(bai->ranks.shown));
+  PetscCall(PetscMalloc1(n + 1, &bai->ranks.shown));
   PetscCall(MatGetLayouts(A, NULL, &columns));
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
   PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
   PetscCall(PetscSFComputeDegreeBegin(sf, &readers));
   PetscCall(PetscSFComputeDegreeEnd(sf, &readers));
-  bai->nshown = 0;
+  bai->ranks.nshown = 0;
   for (PetscInt i = 0; i < n; i++) {
-    if (readers[i]) bai->shown[bai->nshown++] = (BAIInt)i;
+    if (readers[i]) bai->ranks.shown[bai->ranks.nshown++] = (BAIInt)i;
   }
   PetscCall(PetscSFDestroy(&sf));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -105,16 +123,17 @@ PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt gar
   PetscCall(WantsTurns(bai, &all));
   if (!all) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(PetscFree(bai->color));
-  PetscCall(PetscCalloc1(n + 1, &bai->color));
+  PetscCall(PetscFree(bai->ranks.color));
+  PetscCall(PetscCalloc1(n + 1, &bai->ranks.color));
   PetscCall(PetscMalloc1(nghost + 1, &before));
   PetscCall(FindBefore(A, nghost, garray, before));
-  if (bai->origin) PetscCall(PetscArraycpy(bai->color, bai->origin->color, n));
-  else PetscCall(FindColors(bai, A, n, nghost, before, bai->color));
-  if (!bai->connected) PetscCall(FindShown(bai, A, n, nghost, garray));
-  for (PetscInt i = 0; i < n; i++) turns = PetscMax(turns, (PetscInt)bai->color[i] + 1);
+  if (bai->origin) PetscCall(PetscArraycpy(bai->ranks.color, bai->origin->ranks.color, n));
+  else PetscCall(FindColors(bai, A, n, nghost, before, bai->ranks.color));
+  if (!bai->ranks.connected) PetscCall(FindShown(bai, A, n, nghost, garray));
+  for (PetscInt i = 0; i < n; i++) turns = PetscMax(turns, (PetscInt)bai->ranks.color[i] + 1);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &turns, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineTakeTurns(bai->engine, (BAIInt)turns, bai->color)), NULL));
+  PetscCall(
+    BAIAgree(bai, BAICheckStatus(bai, BAIEngineTakeTurns(bai->relax.engine, (BAIInt)turns, bai->ranks.color)), NULL));
   PetscCall(PetscFree(before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

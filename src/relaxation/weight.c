@@ -126,11 +126,11 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(x, &first, NULL));
   PetscCall(VecGetLocalSize(x, &n));
-  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayWrite(x, &array));
+  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayWrite(x, &array));
   else PetscCall(VecGetArrayWriteAndMemType(x, &array, &memtype));
-  status = BAIBackendNoise(bai->use.backend, PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST,
-                           bai->use.p.stream, (int64_t)first, (BAIInt)n, (BAIScalar *)array);
-  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayWrite(x, &array));
+  status = BAIBackendNoise(bai->relax.use.backend, PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST,
+                           bai->relax.use.p.stream, (int64_t)first, (BAIInt)n, (BAIScalar *)array);
+  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayWrite(x, &array));
   else PetscCall(VecRestoreArrayWriteAndMemType(x, &array));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,7 +143,7 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 */
 static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *least, PetscReal *most)
 {
-  const PetscReal noise     = bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  const PetscReal noise     = bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
   Iteration       iteration = {.bai = bai};
   KSP             ksp;
   PC              pc;
@@ -154,8 +154,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscInt        n, m, N;
 
   PetscFunctionBegin;
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, BAI_MODE_SYNC)), NULL));
-  BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->relax.engine, BAI_MODE_SYNC)), NULL));
+  BAIEngineInfo(bai->relax.engine, &bai->relax.info);
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &iteration.x));
   PetscCall(VecDuplicate(b, &iteration.zero));
@@ -231,7 +231,7 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
   if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
   return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
                      ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
-                      bai->use.weight != BAI_WEIGHT_TAU));
+                      bai->relax.use.weight != BAI_WEIGHT_TAU));
 }
 
 /* The largest eigenvalue that a polynomial is to be for, a little more than that found */
@@ -251,11 +251,11 @@ PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
 */
 PetscReal BAISmoothingOmega(const BAI *bai)
 {
-  const PetscBool apart = (PetscBool)(bai->scatter && !bai->info.turns);
-  const PetscBool alone = (PetscBool)(bai->info.blocks == 1 || 2 * bai->info.block_size > BAI_GROUP_ROWS);
+  const PetscBool apart = (PetscBool)(bai->ranks.scatter && !bai->relax.info.turns);
+  const PetscBool alone = (PetscBool)(bai->relax.info.blocks == 1 || 2 * bai->relax.info.block_size > BAI_GROUP_ROWS);
 
   if (bai->options.omega != PETSC_DECIDE) return bai->options.omega;
-  return BAIModeOf(bai) == BAI_MODE_COLOR && bai->options.momentum == 0.0 && bai->use.weight != BAI_WEIGHT_TAU &&
+  return BAIModeOf(bai) == BAI_MODE_COLOR && bai->options.momentum == 0.0 && bai->relax.use.weight != BAI_WEIGHT_TAU &&
       !apart && alone
     ? (PetscReal)BAI_OVER_RELAXATION
     : 1.0;

@@ -31,9 +31,9 @@ static PetscErrorCode CopyMatrix(BAI *bai)
 {
   PetscFunctionBegin;
   bai->research->watch.flipped = PETSC_FALSE;
-  bai->id                      = 0; /* so that it is not taken for what the engine has */
-  PetscCall(BAISetUp(bai, bai->A));
-  BAIEngineRecover(bai->engine, (BAIInt)bai->research->watch.last);
+  bai->relax.id                = 0; /* so that it is not taken for what the engine has */
+  PetscCall(BAISetUp(bai, bai->relax.A));
+  BAIEngineRecover(bai->relax.engine, (BAIInt)bai->research->watch.last);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,20 +86,20 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscCall(DestroyDetection(w));
   PetscCall(VecGetLocalSize(x, &w->n));
   PetscCall(PetscMalloc1(w->n, &w->block));
-  w->blocks = (PetscInt)bai->info.blocks;
+  w->blocks = (PetscInt)bai->relax.info.blocks;
   PetscCall(PetscMalloc1((size_t)w->blocks, &w->norm2));
   PetscCall(PetscCalloc1(w->n, &w->still));
-  BAIEngineBlocks(bai->engine, w->block);
+  BAIEngineBlocks(bai->relax.engine, w->block);
   PetscCall(VecDuplicate(x, &w->good));
   PetscCall(VecDuplicate(b, &w->r));
   PetscCall(VecDuplicate(b, &w->diagonal));
-  PetscCall(MatGetDiagonal(bai->A, w->diagonal));
-  PetscCall(MatNorm(bai->A, NORM_1, &norm1));
-  PetscCall(MatNorm(bai->A, NORM_INFINITY, &norminf));
+  PetscCall(MatGetDiagonal(bai->relax.A, w->diagonal));
+  PetscCall(MatNorm(bai->relax.A, NORM_1, &norm1));
+  PetscCall(MatNorm(bai->relax.A, NORM_INFINITY, &norminf));
   w->anorm = PetscSqrtReal(norm1) * PetscSqrtReal(norminf);
   if (guess_zero) PetscCall(VecZeroEntries(w->good));
   else PetscCall(VecCopy(x, w->good));
-  PetscCall(MatResidual(bai->A, b, w->good, w->r));
+  PetscCall(MatResidual(bai->relax.A, b, w->good, w->r));
   PetscCall(BlockNorms(bai, w->r, w->norm2));
   w->most2 = 0.0;
   for (PetscInt k = 0; k < w->blocks; k++) w->most2 = PetscMax(w->most2, w->norm2[k]);
@@ -111,7 +111,7 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
 PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   BAIWatch      *w     = &bai->research->watch;
-  const BAIFault fault = bai->use.p.fault;
+  const BAIFault fault = bai->relax.use.p.fault;
 
   PetscFunctionBegin;
   w->last = (PetscInt)fault.last;
@@ -121,7 +121,7 @@ PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
   w->its                   = 0;
   w->norm                  = -1.0;
   if (!BAIHasFaults(&bai->options)) PetscFunctionReturn(PETSC_SUCCESS);
-  BAIEngineRecover(bai->engine, fault.last);
+  BAIEngineRecover(bai->relax.engine, fault.last);
   if (bai->options.fault_detect) PetscCall(StartDetection(bai, b, x, guess_zero));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,14 +129,14 @@ PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 /* Flips bits of x, or of the copy of the matrix */
 static PetscErrorCode Flip(BAI *bai, Vec x)
 {
-  const BAIFault *fault   = &bai->use.p.fault;
+  const BAIFault *fault   = &bai->relax.use.p.fault;
   PetscInt        flipped = 0, n;
   BAIInt          mine    = 0;
   PetscScalar    *xx;
 
   PetscFunctionBegin;
   if (fault->type == BAI_FAULT_MATRIX) {
-    PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineFlip(bai->engine, &mine)), NULL));
+    PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineFlip(bai->relax.engine, &mine)), NULL));
     bai->research->watch.flipped = PETSC_TRUE;
   } else {
     PetscCall(VecGetLocalSize(x, &n));
@@ -162,7 +162,7 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
 {
   BAIRunFunction *run   = bai->research->run;
   BAIWatch       *w     = &bai->research->watch;
-  const BAIFault *fault = &bai->use.p.fault;
+  const BAIFault *fault = &bai->relax.use.p.fault;
   const PetscBool flips = (PetscBool)(fault->fraction > 0 &&
                                       (fault->type == BAI_FAULT_X || fault->type == BAI_FAULT_MATRIX));
   BAIStep         step  = *how;
@@ -263,7 +263,7 @@ static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost
 static PetscErrorCode Inspect(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
 {
   PetscFunctionBegin;
-  PetscCall(MatResidual(bai->A, b, x, bai->research->watch.r));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->research->watch.r));
   PetscCall(BAIVecNorm(bai->research->watch.r, rnorm));
   PetscCall(BlockNorms(bai, bai->research->watch.r, bai->research->watch.norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -297,7 +297,7 @@ static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
     w->reassigned += lost;
     w->last = its;
     w->norm = -1.0;
-    BAIEngineRecover(bai->engine, (BAIInt)its);
+    BAIEngineRecover(bai->relax.engine, (BAIInt)its);
     PetscCall(PetscArrayzero(w->still, (size_t)w->n));
     PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": %" PetscInt_FMT " rows are not updated, others take them over\n",
@@ -360,9 +360,9 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscReal          most;
 
   PetscFunctionBegin;
-  PetscCall(BAINeedWork(bai, bai->A));
-  PetscCall(MatResidual(bai->A, b, x, bai->r));
-  bai->refinement.seen = PETSC_FALSE;
+  PetscCall(BAINeedWork(bai, bai->relax.A));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
+  bai->relax.refinement.seen = PETSC_FALSE;
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &most));
   PetscCall(VecGetLocalSize(bai->r, &n));
   PetscCall(VecGetArrayRead(bai->r, &rr));

@@ -14,8 +14,8 @@ PetscErrorCode BAIResearchSetUp(BAI *bai)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!bai->research) PetscCall(PetscNew(&bai->research));
-  bai->research->run = bai->run;
-  if (BAIHasFaults(o)) bai->run = BAIRunFaulty;
+  bai->research->run = bai->relax.run;
+  if (BAIHasFaults(o)) bai->relax.run = BAIRunFaulty;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,14 +18,14 @@ typedef struct {
 static PetscErrorCode ReadEnergy(BAI *bai, BAIEnergyMeter *meter)
 {
   BAICount *c    = &bai->research->count;
-  const int cuda = bai->use.backend == BAI_BACKEND_CUDA;
+  const int cuda = bai->relax.use.backend == BAI_BACKEND_CUDA;
 
   PetscFunctionBegin;
-  if (cuda && c->setups != bai->setups)
-    PetscCall(BAICheckStatus(bai, BAIBackendGetDevice(BAI_BACKEND_CUDA, bai->use.p.device, &c->device)));
-  c->setups = bai->setups;
+  if (cuda && c->setups != bai->relax.setups)
+    PetscCall(BAICheckStatus(bai, BAIBackendGetDevice(BAI_BACKEND_CUDA, bai->relax.use.p.device, &c->device)));
+  c->setups = bai->relax.setups;
   BAIEnergyRead(cuda ? &c->device : NULL, meter);
-  if (bai->node_rank) meter->zones = 0;
+  if (bai->node.rank) meter->zones = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,7 +38,7 @@ PetscErrorCode BAIStatsStart(BAI *bai)
   c->its   = 0;
   c->after = c->gpu = c->cpu = -1.0;
   if (!bai->options.stats) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAICheckStatus(bai, BAIEngineForgetStats(bai->engine)));
+  PetscCall(BAICheckStatus(bai, BAIEngineForgetStats(bai->relax.engine)));
   PetscCall(ReadEnergy(bai, &c->begin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,7 +119,7 @@ static PetscErrorCode Collect(BAI *bai, Statistics *s)
   PetscReal      first = 0.0, last = 0.0, spread;
 
   PetscFunctionBegin;
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineStats(bai->engine, &mine)), NULL));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineStats(bai->relax.engine, &mine)), NULL));
   PetscCall(PetscMemzero(s, sizeof(*s)));
   for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) s->reads[k] = (PetscInt64)mine.reads[k];
   s->units = (PetscInt64)mine.units;
@@ -165,7 +165,7 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
     PetscCall(PetscViewerASCIIPrintf(
       viewer,
       "  global iterations after the tolerance was met, by the contraction seen last: %.2g, local sweeps %.2g\n",
-      (double)bai->research->count.after, (double)bai->research->count.after * (double)bai->info.local_sweeps));
+      (double)bai->research->count.after, (double)bai->research->count.after * (double)bai->relax.info.local_sweeps));
   if (s->gpu > 0.0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: GPU %.4g J\n", (double)s->gpu));
   if (s->cpu > 0.0)
@@ -190,7 +190,7 @@ static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer v
   if (bai->research->count.after >= 0.0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "after,iterations,%.6e\nafter,local sweeps,%.6e\n",
                                      (double)bai->research->count.after,
-                                     (double)bai->research->count.after * (double)bai->info.local_sweeps));
+                                     (double)bai->research->count.after * (double)bai->relax.info.local_sweeps));
   if (s->gpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,gpu joules,%.6e\n", (double)s->gpu));
   if (s->cpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,cpu joules,%.6e\n", (double)s->cpu));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -205,7 +205,7 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii || !bai->engine || !bai->use.p.stats || !bai->research) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ascii || !bai->relax.engine || !bai->relax.use.p.stats || !bai->research) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Collect(bai, &s));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format == PETSC_VIEWER_ASCII_CSV) PetscCall(ViewCSV(bai, &s, viewer));
@@ -221,7 +221,7 @@ PetscErrorCode BAIStatsEnd(BAI *bai)
 
   PetscFunctionBegin;
   if (!bai->options.stats) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine)));
+  PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine)));
   PetscCall(ReadEnergy(bai, &end));
   c->gpu = (PetscReal)BAIEnergyOfGPU(&c->begin, &end);
   c->cpu = (PetscReal)BAIEnergyOfCPU(&c->begin, &end);

@@ -186,7 +186,7 @@ PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
 {
   const PetscReal multiple = 64;
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
-  const PetscBool exact    = (PetscBool)(k->runner != BAI_BY_RELAXATION || k->bai.run != BAIRunRounded);
+  const PetscBool exact    = (PetscBool)(k->runner != BAI_BY_RELAXATION || k->bai.relax.run != BAIRunRounded);
   PetscReal       norm     = 0, xnorm, bnorm;
   PetscBool       has;
   Mat             A;

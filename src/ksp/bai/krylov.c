@@ -174,7 +174,7 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp)
   PetscCall(KSPGetOperators(ksp, &A, &P));
   PetscCall(KSPBAIGetMG(ksp, &mg));
   PetscCall(ForgetIfOther(k, mg, A));
-  if (k->bai.engine) PetscCall(BAIDropEngine(&k->bai)); /* of a relaxation */
+  if (k->bai.relax.engine) PetscCall(BAIDropEngine(&k->bai)); /* of a relaxation */
   PetscCall(HasPlainNullSpace(A, &plain));
   PetscCall(SetUpChip(ksp, mg, A, P, plain, &on));
   if (on) {

@@ -80,9 +80,9 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 {
   const BAI *bai = (BAI *)ksp->data;
 
-  return (PetscBool)((bai->info.solves >> BAIModeOf(bai) & 1) && bai->run == BAIIterate && !bai->scatter &&
-                     !bai->options.check_interval && !bai->research && ksp->converged == KSPConvergedDefault &&
-                     !KSPBAIIsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((bai->relax.info.solves >> BAIModeOf(bai) & 1) && bai->relax.run == BAIIterate &&
+                     !bai->ranks.scatter && !bai->options.check_interval && !bai->research &&
+                     ksp->converged == KSPConvergedDefault && !KSPBAIIsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /*
@@ -158,7 +158,7 @@ static PetscErrorCode SolveByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
     begun     = PETSC_TRUE;
     n         = NextLook(ksp, &look);
     step.done = (BAIInt)ksp->its;
-    PetscCall((*bai->run)(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), n, &step, &rnorm));
+    PetscCall((*bai->relax.run)(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), n, &step, &rnorm));
     step.fresh = 0;
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += n;
@@ -185,7 +185,7 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
   if (bai->research) PetscCall(BAIResearchBegin(bai, b, x, ksp->guess_zero));
   ksp->its = 0;
   if (ksp->normtype == KSP_NORM_NONE) {
-    PetscCall((*bai->run)(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
+    PetscCall((*bai->relax.run)(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its    = ksp->max_it;
     ksp->reason = KSP_CONVERGED_ITS;
@@ -194,7 +194,7 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
 
     if (at_once) PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
     else if (ksp->guess_zero) PetscCall(BAIVecNorm(b, &rnorm));
-    else PetscCall((*bai->run)(bai, b, x, PETSC_FALSE, 0, &step, &rnorm));
+    else PetscCall((*bai->relax.run)(bai, b, x, PETSC_FALSE, 0, &step, &rnorm));
     if (!ksp->reason) PetscCall(SolveByLooks(ksp, b, x, nullspace, rnorm));
   }
   if (bai->research) PetscCall(BAIResearchEnd(bai));

@@ -26,7 +26,7 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscFunctionBegin;
   PetscCall(BAIOptionsEqual(bai->face, &bai->set, &bai->options, &same));
   if (same) PetscCall(BAIIsOnStream(bai, &same));
-  if (!same || !bai->given) PetscCall(PCSetUp_BAI(pc));
+  if (!same || !bai->relax.given) PetscCall(PCSetUp_BAI(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,7 +38,7 @@ static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, Pets
   PetscFunctionBegin;
   if (*value != 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, 0, 0, 0));
-  code = (*find)(bai, bai->A, value);
+  code = (*find)(bai, bai->relax.A, value);
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, 0, 0, 0));
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -55,16 +55,16 @@ static PetscErrorCode CheckOmega(BAI *bai)
   PetscFunctionBegin;
   if (bai->options.omega <= 1.0 || (mode != BAI_MODE_SYNC && mode != BAI_MODE_LAUNCH))
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FindOnce(bai, BAIFindLargest, &bai->largest));
-  most = 2 * (1 + bai->options.momentum) / (bai->tau * bai->largest);
+  PetscCall(FindOnce(bai, BAIFindLargest, &bai->relax.largest));
+  most = 2 * (1 + bai->options.momentum) / (bai->relax.tau * bai->relax.largest);
   most *= (PetscReal)BAI_REFUSED_OMEGA;
   PetscCall(BAIOptionName(bai, "omega", name, sizeof(name)));
-  PetscCall(MatGetSize(bai->A, &rows, NULL));
+  PetscCall(MatGetSize(bai->relax.A, &rows, NULL));
   PetscCheck(bai->options.omega < most, PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE,
              "%s %g: smoothing diverges on this matrix of %" PetscInt_FMT
              " rows, whose largest eigenvalue of M^{-1}A is about %g: must be less than %g",
              name, (double)bai->options.omega, rows,
-             (double)(bai->tau * bai->largest / (PetscReal)BAI_EIGENVALUE_MARGIN), (double)most);
+             (double)(bai->relax.tau * bai->relax.largest / (PetscReal)BAI_EIGENVALUE_MARGIN), (double)most);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,9 +77,9 @@ static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
     PetscCall(CheckOmega(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(FindOnce(bai, BAIFindLargest, &bai->largest));
+  PetscCall(FindOnce(bai, BAIFindLargest, &bai->relax.largest));
   step->fourth_kind = 1;
-  step->omega       = (BAIReal)((bai->options.omega == PETSC_DECIDE ? 1 : bai->options.omega) / bai->largest);
+  step->omega       = (BAIReal)((bai->options.omega == PETSC_DECIDE ? 1 : bai->options.omega) / bai->relax.largest);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +91,7 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
   PetscFunctionBegin;
   PetscCall(SetUpIfAsked(pc));
   PetscCall(StepOf(bai, BAI_ALTERNATE, &step));
-  PetscCall((*bai->run)(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
+  PetscCall((*bai->relax.run)(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +101,7 @@ static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep 
 {
   PetscFunctionBegin;
   PetscCall(StepOf(bai, direction, step));
-  if (!step->fourth_kind) step->omega = (BAIReal)(BAISmoothingOmega(bai) * bai->tau);
+  if (!step->fourth_kind) step->omega = (BAIReal)(BAISmoothingOmega(bai) * bai->relax.tau);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,8 +126,8 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x
                              nearer */
     for (PetscInt k = 0; k < its; k++)
-      PetscCall((*bai->run)(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
-  } else PetscCall((*bai->run)(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+      PetscCall((*bai->relax.run)(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
+  } else PetscCall((*bai->relax.run)(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -183,12 +183,12 @@ static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
   PetscCall(MatIsSymmetricKnown(pc->pmat, &known, &symmetric));
   if (!known || !symmetric) PetscCall(BAISetUpTransposed(bai, &transposed));
   if (step.mode == BAI_MODE_COLOR && bai->options.its % 2) {
-    PetscCall((*transposed->run)(transposed, b, x, PETSC_TRUE, 1, &step, NULL));
+    PetscCall((*transposed->relax.run)(transposed, b, x, PETSC_TRUE, 1, &step, NULL));
     done = 1;
   }
   step.direction = BAI_ALTERNATE;
   if (done < bai->options.its)
-    PetscCall((*transposed->run)(transposed, b, x, (PetscBool)!done, bai->options.its - done, &step, NULL));
+    PetscCall((*transposed->relax.run)(transposed, b, x, (PetscBool)!done, bai->options.its - done, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,10 +229,10 @@ static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n",
                                    bai->options.its,
                                    bai->options.symmetric ? ", backward where the guess is not zero" : ""));
-  if (bai->engine && BAIUsesPolynomial(bai) && bai->largest > 0.0)
+  if (bai->relax.engine && BAIUsesPolynomial(bai) && bai->relax.largest > 0.0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind for eigenvalues up to %g\n",
-                                     (double)bai->largest));
-  else if (bai->engine && BAIUsesPolynomial(bai))
+                                     (double)bai->relax.largest));
+  else if (bai->relax.engine && BAIUsesPolynomial(bai))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, no application yet\n"));
   if (p->needs_fixed[0] && !IsFixed(bai))
     PetscCall(PetscViewerASCIIPrintf(
