@@ -37,7 +37,7 @@ def read(name):
         return list(csv.DictReader(file))
 
 
-BENCH, MULTIGRID, H200, RANKS = map(read, ("bench", "multigrid", "multigrid_h200", "ranks"))
+BENCH, H200, RANKS = map(read, ("bench", "multigrid_h200", "ranks"))
 HYPRE, CHIP, MEASURED = map(read, ("hypre", "chip", "measured"))
 SMALL = list(dict.fromkeys((row["matrix"], int(row["n"])) for row in BENCH if row["what"] == "resident-cg"))
 
@@ -54,11 +54,6 @@ def part(matrix, n, what):
     return 1e6 * float(one((row for row in BENCH if not row["rtol"]), matrix=matrix, n=n, what=what)["seconds"])
 
 
-def levels(matrix, n, way, column="later_ms"):
-    """A column of multigrid.csv"""
-    return float(one(MULTIGRID, matrix=matrix, n=n, way=way)[column])
-
-
 def h200(matrix, n, way, column="later_ms"):
     """A column of multigrid_h200.csv"""
     return float(one(H200, matrix=matrix, n=n, way=way)[column])
@@ -70,7 +65,7 @@ def hypre(matrix, n, way, column="later_ms"):
 
 
 def total(found, *what):
-    """Set-up and a later solve in ms, by levels(), h200() or hypre()"""
+    """Set-up and a later solve in ms, by h200() or hypre()"""
     return found(*what, "setup_ms") + found(*what)
 
 
@@ -193,15 +188,14 @@ CHIP_SYSTEMS = [
     ("bodyy4", 17546),
     ("laplace3d27", 64000),
 ]
-BESIDE = {(row["matrix"], row["n"]) for row in HYPRE if row["way"] == "hypre"}
 CG, MG, GAMG = "CG with `jacobi`", "CG with `baimg`", "CG with `gamg`"
 TABLES = {
-    "how fast": lambda: ways(MULTIGRID, {"bai": "`-ksp_type bai`", "baimg": MG, "jacobi": CG}),
-    "beside hypre": lambda: ways(
-        [row for row in HYPRE if (row["matrix"], row["n"]) in BESIDE],
+    "how fast": lambda: ways(
+        HYPRE,
         {
             "bai": "`-ksp_type bai`",
             "baimg": MG,
+            "jacobi": CG,
             "hypre": "hypre",
             "hypre-aggressive": "hypre, aggressive",
             "gamg": GAMG,
