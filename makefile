@@ -130,7 +130,7 @@ endif
 # CUDA
 petsc   := $(addprefix src/relaxation/,blocks.c ghosts.c refine.c run.c setup.c turns.c weight.c) \
   $(addprefix src/multigrid/,hierarchy.c ranks.c) $(addprefix src/research/,fault.c research.c stats.c)
-engine  := $(filter-out $(petsc),$(wildcard src/relaxation/*.c src/multigrid/*.c src/research/*.c src/*/host/*.c)) \
+engine  := $(filter-out $(petsc),$(wildcard $(patsubst %,src/%/*.c,common relaxation multigrid research */host))) \
   $(if $(NVCC),$(units),src/relaxation/cuda/cuda_none.c)
 faces   := $(petsc) $(wildcard src/petsc/*.c src/ksp/bai/*.c src/pc/*/*.c src/*/*/generated/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c \

@@ -47,7 +47,7 @@
 
    No thread block waits for one that is not running, as the launch is cooperative; and no wait is without end.
 */
-#include "../common/cuda/atomic.h"
+#include "../common/cuda/spin.h"
 #include "krylov.h"
 #include "../multigrid/cuda/levels.h"
 #include <limits.h>
@@ -129,11 +129,9 @@ class Patience {
 public:
   __device__ bool Ends(const Problem &p)
   {
-    const long long cycles = 20000000000;
-
     if (++spins % 64) return false;
     if (!start) start = clock64();
-    if (clock64() - start > cycles) {
+    if (clock64() - start > BAI_SPIN_CYCLES) {
       BAIStore(p.stalled, (int)BAI_ERR_STALLED);
       BAIStoreFar(p.stalled_host, (int)BAI_ERR_STALLED);
     }
@@ -1259,7 +1257,7 @@ BAIStatus BAIKrylovPrepare(BAILevelsState state)
   BAITry(Allocate(state, k.one, &k.single, 1));
   BAITry(BAICUDAAllocate(&state->s, sizeof(*k.stalled), &k.stalled));
   CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
-  if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
+  BAITry(BAIDeviceListen(state));
   return Reset(state, k.one, &k.single, 1);
 }
 
@@ -1287,7 +1285,7 @@ static BAIStatus Wait(BAILevelsState state)
   BAIKrylovState_ &k = state->krylov;
 
   BAITry(BAICUDAWait(&state->s));
-  if (!state->s.pinned->krylov.stalled) return BAIStatusOf(BAI_OK);
+  if (!state->told->krylov.stalled) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
   BAITry(Reset(state, k.one, &k.single, 1));
   return BAIStatusBecause(BAI_ERR_STALLED, "a solve on the chip", "a thread block waited too long for another");
@@ -1295,7 +1293,7 @@ static BAIStatus Wait(BAILevelsState state)
 
 static BAIStatus LaunchOne(BAILevelsState state, Problem *p)
 {
-  state->s.pinned->krylov.stalled = 0;
+  state->told->krylov.stalled = 0;
   BAITry(Launch(state, state->krylov.one, &state->krylov.single, 1, p));
   return Wait(state);
 }
@@ -1354,8 +1352,8 @@ static Problem ProblemOf(BAILevelsState state, const BAIColumns &c, int guess_ze
   p.fixed        = tolerances->fixed;
   p.finish       = -1;
   p.stalled      = state->krylov.stalled;
-  p.stalled_host = &state->s.pinned->krylov.stalled;
-  p.result       = &state->s.pinned->krylov;
+  p.stalled_host = &state->told->krylov.stalled;
+  p.result       = &state->told->krylov;
   return p;
 }
 
@@ -1381,7 +1379,7 @@ BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
 
   if (monitor) BAITry(Watched(state, &p, monitor, context));
   else BAITry(LaunchOne(state, &p));
-  *s = SolutionOf(state->s.pinned->krylov);
+  *s = SolutionOf(state->told->krylov);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -1404,8 +1402,8 @@ BAIStatus BAIKrylovSolveColumns(BAILevelsState state, const BAIColumns *c, int g
   BAITry(Reset(state, *parts, &parts->columns, n < parts->at_once ? n : parts->at_once));
   BAITry(room.Allocate(&state->s, bytes));
   CUDATry(cudaMemsetAsync(room.p, 0, bytes, state->s.stream));
-  state->s.pinned->krylov.stalled = 0;
-  p.result                        = static_cast<BAIKrylovResult *>(room.p);
+  state->told->krylov.stalled = 0;
+  p.result                    = static_cast<BAIKrylovResult *>(room.p);
   for (int first = 0, count; first < n; first += count) {
     count = n - first < parts->at_once ? n - first : parts->at_once;
     BAITry(Launch(state, *parts, &parts->columns, count, &p));

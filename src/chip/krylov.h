@@ -5,13 +5,19 @@
 
 #include "../common/krylov_rules.h"
 #include "../multigrid/backend.h"
-#include "../relaxation/cuda/state.h"
+#include "../common/cuda/context.h"
 
 enum {
   BAI_KRYLOV_VECTORS = 8,  /* that a launch leaves for the next one, at most */
   BAI_KRYLOV_WORDS   = 8,  /* that sums are made in, at most */
   BAI_KRYLOV_PARTS   = 255 /* at most */
 };
+
+/* How a solve on the chip ended: krylov.cu */
+typedef struct {
+  double rnorm2, bnorm2, rnorm2_begin, scaled2, scaled_b2;
+  int    its, reason, stalled; /* reason: a BAILevelsReason, or -1: it is to go on */
+} BAIKrylovResult;
 
 /*
    The matrix in parts, one for each thread block. A part has up to rows_most places for rows. What it reads of other

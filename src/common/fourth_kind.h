@@ -7,7 +7,7 @@
 */
 #pragma once
 
-#include "../relaxation/engine.h"
+#include "types.h"
 
 /* What multiplies omega in iteration k, from 0 */
 BAI_INLINE BAIReal BAIFourthKindOmega(BAIInt k)

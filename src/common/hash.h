@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../relaxation/engine.h"
+#include "types.h"
 #if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
   #include <complex.h>
 #endif

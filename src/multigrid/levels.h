@@ -46,7 +46,7 @@
 */
 #pragma once
 
-#include "../relaxation/engine.h"
+#include "../common/types.h"
 
 #if defined(__cplusplus)
 extern "C" {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "levels.h"
+#include "../common/damping.h"
 #include "../common/hash.h"
 #include <math.h>
 #if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
@@ -26,7 +27,6 @@ enum {
   BAI_SET          = 32    /* bits of a set of rows or points of an aggregate */
 };
 
-#define BAI_LEVELS_DAMPING      ((BAIReal)0.9)
 #define BAI_LEVELS_ALONE        ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
 #define BAI_LEVELS_ALONE_BELOW  ((BAIReal)2)    /* coarse couplings are weaker than what they stand for */
 #define BAI_LEVELS_SINGLE_RANGE 1e25            /* of the largest diagonal entry over the least one */

@@ -31,8 +31,6 @@
 extern "C" {
 #endif
 
-typedef unsigned long long BAIFlag;
-
 /* Bytes from the begin of a mailbox to its flags, and of all of it; size is that of a value */
 static inline size_t BAIMailboxFlags(size_t nghost, size_t size)
 {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../common/hash.h"
+#include "engine.h"
 #include <string.h>
 
 BAI_INLINE uint64_t BAIFaultNumber(const BAIFault *fault, BAIInt k)

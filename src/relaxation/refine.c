@@ -5,7 +5,7 @@
    business
 */
 #include "../petsc/baiimpl.h"
-#include "scale.h"
+#include "../common/scale.h"
 #include "tuning.h"
 #include <float.h>
 #include <petsc/private/petscimpl.h>

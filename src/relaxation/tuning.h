@@ -39,10 +39,9 @@ enum {
   /* Mode async on several ranks: global iterations from one exchange to the next, so that waits cost little and no rank
      works for long on what another is about to change; one if ranks have fewer rows than this on average, as their
      iterations take no time beside an exchange. A rank does at most as many iterations for one of the slowest */
-  BAI_MOST_APART   = 32,
-  BAI_FEW_ROWS     = 4096,
-  BAI_MOST_PACE    = 8,
-  BAI_PEER_SECONDS = 100, /* that an exchange waits for a peer before it is an error */
+  BAI_MOST_APART = 32,
+  BAI_FEW_ROWS   = 4096,
+  BAI_MOST_PACE  = 8,
 
   /* Steps of GMRES that estimate extreme eigenvalues: both ends for the weight tau, the largest one for a polynomial */
   BAI_TAU_STEPS        = 20,
@@ -80,9 +79,6 @@ enum {
    diverges by the eigenvalue found, and by one that is smaller by the same factor */
 #define BAI_EIGENVALUE_MARGIN 1.1
 #define BAI_REFUSED_OMEGA     1.21
-
-/* Damping of local sweeps that is chosen: it damps what oscillates fastest in a block */
-#define BAI_LOCAL_DAMPING 0.9
 
 /* Refinement: what a correction gains, and how many times what rounding leaves it stays above */
 #define BAI_CORRECTION_GAIN 1e-6

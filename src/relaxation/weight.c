@@ -2,7 +2,7 @@
    Weights: whether the iteration converges for any order of updates, and what damps it if it may not
 */
 #include "../petsc/baiimpl.h"
-#include "scale.h"
+#include "../common/scale.h"
 #include "tuning.h"
 #include <petsc/private/petscimpl.h>
 #include <float.h>

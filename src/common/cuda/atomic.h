@@ -5,6 +5,7 @@
 */
 #pragma once
 
+#include "../types.h"
 #include <string.h>
 
 /* What holds the bits of a type of 4 or 8 bytes */
@@ -82,6 +83,43 @@ BAI_ATOMIC_STORE(BAIStoreFarRelease, "release.sys")
 
 #undef BAI_ATOMIC_LOAD
 #undef BAI_ATOMIC_STORE
+
+/* A complex number is two reals, and may be seen half new */
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoad(const cuda::std::complex<R> *x)
+{
+  const R *part = reinterpret_cast<const R *>(x);
+
+  return cuda::std::complex<R>(BAILoad(part), BAILoad(part + 1));
+}
+
+template <typename R>
+static __device__ inline void BAIStore(cuda::std::complex<R> *x, cuda::std::complex<R> value)
+{
+  R *part = reinterpret_cast<R *>(x);
+
+  BAIStore(part, value.real());
+  BAIStore(part + 1, value.imag());
+}
+
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoadFar(const cuda::std::complex<R> *x)
+{
+  const R *part = reinterpret_cast<const R *>(x);
+
+  return cuda::std::complex<R>(BAILoadFar(part), BAILoadFar(part + 1));
+}
+
+template <typename R>
+static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::complex<R> value)
+{
+  R *part = reinterpret_cast<R *>(x);
+
+  BAIStoreFar(part, value.real());
+  BAIStoreFar(part + 1, value.imag());
+}
+#endif
 
 /* The next number of those that are counted at x, from what is there on */
 static __device__ inline long long BAIDraw(long long *x)

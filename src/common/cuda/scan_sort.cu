@@ -9,14 +9,14 @@ enum {
   THREADS = 256
 };
 
-BAIStatus BAIScan(BAIState state, long long n, const int *from, int *sums)
+BAIStatus BAIScan(BAIContext *context, long long n, const int *from, int *sums)
 {
   BAITemporary work;
   size_t       bytes = 0;
 
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, from, sums, n, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, from, sums, n, state->stream));
+  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, from, sums, n, context->stream));
+  BAITry(work.Allocate(context, bytes));
+  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, from, sums, n, context->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -28,29 +28,30 @@ struct SumOfExtents {
   }
 };
 
-BAIStatus BAIScanExtents(BAIState state, int n, BAIExtent *extent)
+BAIStatus BAIScanExtents(BAIContext *context, int n, BAIExtent *extent)
 {
   BAITemporary work;
   size_t       bytes = 0;
 
   CUDATry(
-    cub::DeviceScan::ExclusiveScan(nullptr, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveScan(work.p, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, state->stream));
+    cub::DeviceScan::ExclusiveScan(nullptr, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, context->stream));
+  BAITry(work.Allocate(context, bytes));
+  CUDATry(
+    cub::DeviceScan::ExclusiveScan(work.p, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, context->stream));
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAISortPairs(BAIState state, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
-                       unsigned *sorted_values)
+BAIStatus BAISortPairs(BAIContext *context, long long n, int end, const BAIKey *keys, BAIKey *sorted,
+                       const unsigned *values, unsigned *sorted_values)
 {
   BAITemporary work;
   size_t       bytes = 0;
 
   CUDATry(
-    cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, values, sorted_values, n, 0, end, state->stream));
-  BAITry(work.Allocate(state, bytes));
+    cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, values, sorted_values, n, 0, end, context->stream));
+  BAITry(work.Allocate(context, bytes));
   CUDATry(
-    cub::DeviceRadixSort::SortPairs(work.p, bytes, keys, sorted, values, sorted_values, n, 0, end, state->stream));
+    cub::DeviceRadixSort::SortPairs(work.p, bytes, keys, sorted, values, sorted_values, n, 0, end, context->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -62,12 +63,12 @@ static __global__ void MarkDistinct(int n, const BAIKey *sorted, int *mark)
   if (k <= n) mark[k] = k < n && (!k || sorted[k] != sorted[k - 1]);
 }
 
-BAIStatus BAICountDistinct(BAIState state, int n, const BAIKey *sorted, int *distinct, int *last)
+BAIStatus BAICountDistinct(BAIContext *context, int n, const BAIKey *sorted, int *distinct, int *last)
 {
-  MarkDistinct<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(n, sorted, distinct);
+  MarkDistinct<<<(unsigned)(n / THREADS + 1), THREADS, 0, context->stream>>>(n, sorted, distinct);
   CUDATry(cudaGetLastError());
-  BAITry(BAIScan(state, n + 1, distinct, distinct));
-  CUDATry(cudaMemcpyAsync(last, distinct + n, sizeof(*last), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIScan(context, n + 1, distinct, distinct));
+  CUDATry(cudaMemcpyAsync(last, distinct + n, sizeof(*last), cudaMemcpyDeviceToHost, context->stream));
+  CUDATry(cudaStreamSynchronize(context->stream));
   return BAIStatusOf(BAI_OK);
 }

@@ -1,15 +1,15 @@
 /*
    Running sums and sorted numbers on the device, by CUB: in one unit, so that its kernels are there once. All is in the
-   order of the state's stream
+   order of the context's stream
 */
 #pragma once
 
-#include "../../relaxation/cuda/state.h"
+#include "context.h"
 
 typedef unsigned long long BAIKey;
 
 /* sums[k] becomes what comes before from[k]; both may be the same array */
-BAIStatus BAIScan(BAIState, long long n, const int *from, int *sums);
+BAIStatus BAIScan(BAIContext *, long long n, const int *from, int *sums);
 
 /* What slices need, and with what begins what each of them has, as it is summed up */
 typedef struct {
@@ -17,12 +17,12 @@ typedef struct {
 } BAIExtent;
 
 /* extent[k] becomes what comes before it */
-BAIStatus BAIScanExtents(BAIState, int n, BAIExtent *extent);
+BAIStatus BAIScanExtents(BAIContext *, int n, BAIExtent *extent);
 
 /* Keys and what belongs to each, by the bits below end of the keys; those with the same key stay in their order */
-BAIStatus BAISortPairs(BAIState, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
+BAIStatus BAISortPairs(BAIContext *, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
                        unsigned *sorted_values);
 
 /* Of sorted keys: distinct[k] becomes the number of different ones among the first k, for k = 0, ..., n. *last is
  * distinct[n], on the host */
-BAIStatus BAICountDistinct(BAIState, int n, const BAIKey *sorted, int *distinct, int *last);
+BAIStatus BAICountDistinct(BAIContext *, int n, const BAIKey *sorted, int *distinct, int *last);

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "../../relaxation/cuda/state.h"
+#include "context.h"
 
 template <typename T>
 static __device__ inline T BAIShuffleDown(T value, int lanes)

@@ -8,8 +8,8 @@
 */
 #include "../../common/krylov_rules.h"
 #include "levels.h"
-#include "../../relaxation/cuda/sweep.h"
-#include "../../relaxation/scale.h"
+#include "../../common/cuda/spin.h"
+#include "../../common/scale.h"
 #include <atomic>
 #include <cub/block/block_reduce.cuh>
 #include <cub/util_ptx.cuh>
@@ -42,7 +42,6 @@ struct BAILevelsScalars_ {
 template <int COUNT>
 static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
 {
-  const long long    cycles = BAI_PEER_SECONDS * 2000000000ll;
   const BAIFlag      number = BAILoad(far.sums) + 1; /* not from L1, where an old one may be */
   const int          odd    = (int)(number & 1);
   __shared__ BAIReal mine[COUNT];
@@ -58,7 +57,8 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
     for (int k = 0; k < COUNT; k++) BAIStoreFar(static_cast<BAIReal *>(peer.to[odd]) + k, mine[k]);
     BAIStoreFarRelease(peer.tell, number);
     BAISpin(
-      far.stalled, far.stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, cycles, BAI_ERR_ABSENT);
+      far.stalled, far.stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, BAI_PEER_CYCLES,
+      BAI_ERR_ABSENT);
   }
   __syncthreads();
   if (threadIdx.x) return;
@@ -448,7 +448,7 @@ static BAIStatus Prepare(BAILevelsState state)
   if (state->scalars) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(&state->s, sizeof(scalars), &state->scalars));
   BAITry(BAICUDAAllocate(&state->s, (size_t)state->processors * WAVES * SUMS * sizeof(BAIReal), &state->partial));
-  if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
+  BAITry(BAIDeviceListen(state));
   scalars.scale      = state->single ? state->scale : 0;
   scalars.factors[0] = scalars.factors[1] = 1;
   CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));
@@ -505,7 +505,7 @@ static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
   BAIDeviceRows      A        = MatrixOf(state);
   BAILevelsScalars  *scalars  = state->scalars;
   BAIReal           *partial  = state->partial;
-  BAILevelsProgress *progress = &state->s.pinned->progress;
+  BAILevelsProgress *progress = &state->told->progress;
   BAIScalar         *p = v.p, *s = v.s, *d = v.d, *r = v.r, *u = v.u, *w = v.w;
   const int         *done      = (const int *)((const char *)scalars + offsetof(BAILevelsScalars, done));
   void              *product[] = {&A, &state->between, &state->sums, &u, &r, &s, &w, &partial, &scalars};
@@ -523,7 +523,7 @@ static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
 /* Until the device has told of this sequence number */
 static BAIStatus WaitFor(BAILevelsState state, int sequence)
 {
-  volatile int *told = &state->s.pinned->progress.sequence;
+  volatile int *told = &state->told->progress.sequence;
 
   for (long spins = 1; *told < sequence; spins++) {
     if (spins % 4096) continue;
@@ -542,10 +542,10 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
 static BAIStatus FindScaled(BAILevelsState state, const Vectors &v, int sequence, BAILevelsSolution *s)
 {
   const BAIDeviceRows      A        = MatrixOf(state);
-  const BAILevelsProgress *progress = &state->s.pinned->progress;
+  const BAILevelsProgress *progress = &state->told->progress;
 
   Scaled<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(A, state->sums, v.b, v.r, state->partial,
-                                                                        state->scalars, &state->s.pinned->progress,
+                                                                        state->scalars, &state->told->progress,
                                                                         sequence);
   CUDATry(cudaGetLastError());
   BAITry(WaitFor(state, sequence));
@@ -562,7 +562,7 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
   if (!zero) BAITry(BAIDeviceExchangeVector(state, v.x, NULL));
   Begin<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(A, state->between, state->sums, v.b, v.x, zero,
                                                                        v.r, v.p, v.s, state->partial, state->scalars,
-                                                                       &state->s.pinned->progress, sequence);
+                                                                       &state->told->progress, sequence);
   CUDATry(cudaGetLastError());
   return WaitFor(state, sequence);
 }
@@ -572,7 +572,7 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
 static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances *t, BAILevelsMonitor monitor,
                      void *context, int *sequence, BAILevelsSolution *s)
 {
-  BAILevelsProgress *progress = &state->s.pinned->progress;
+  BAILevelsProgress *progress = &state->told->progress;
   const int          begin    = *sequence;
   double             before   = progress->rnorm2;
   BAIStall           stall;
@@ -640,7 +640,7 @@ BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, 
   scalars.bnorm2     = t->bnorm2;
   scalars.scale      = state->single ? state->scale : 0;
   scalars.factors[0] = scalars.factors[1] = 1;
-  progress                                = &state->s.pinned->progress;
+  progress                                = &state->told->progress;
   CUDATry(cudaStreamSynchronize(state->s.stream)); /* nothing is to write there any longer */
   progress->sequence = 0;
   CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));

@@ -2,9 +2,8 @@
    What a cycle of levels on a device needs of other ranks: x of ghosts, and the level that the caller solves, see
    ../levels.h. Ranks write to each other's memory, or values go through the host
 */
-#include "../../relaxation/cuda/follow.h"
 #include "levels.h"
-#include "../../relaxation/cuda/sweep.h"
+#include "../../common/cuda/spin.h"
 #include <vector>
 
 enum {
@@ -132,7 +131,7 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
   BAITry(BAICUDAAllocate(&state->s, (far.size() + 1) * sizeof(BAIFarPeer), &peer));
   BAITry(BAICUDAAllocate(&state->s, (size_t)counters * sizeof(BAIFlag), &zero));
   BAITry(BAICUDAAllocate(&state->s, (size_t)state->vector.ghosts * sizeof(BAIScalar), &ghosts));
-  if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
+  BAITry(BAIDeviceListen(state));
   CUDATry(cudaMemcpyAsync(peer, far.data(), far.size() * sizeof(BAIFarPeer), cudaMemcpyHostToDevice, state->s.stream));
   CUDATry(cudaMemsetAsync(zero, 0, (size_t)counters * sizeof(BAIFlag), state->s.stream));
   CUDATry(cudaMemsetAsync(mine + m.flags, 0, m.bytes - m.flags, state->s.stream));
@@ -157,7 +156,7 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
                      reinterpret_cast<const BAIReal *>(mine + m.box[n - 1][1])},
     .sums         = zero + n - 1,
     .stalled      = state->stalled,
-    .stalled_host = &state->s.pinned->result.stalled
+    .stalled_host = &state->told->stalled
   };
   return BAIStatusOf(BAI_OK);
 }
@@ -191,11 +190,10 @@ static __global__ __launch_bounds__(THREADS) void ExchangeFar(BAIDeviceHalo h, c
                                                               unsigned *arrived, int *stalled, int *stalled_host)
 {
   BAIFollow();
-  const int       stop   = done ? *done : 0;
-  const BAIFlag   number = BAILoad(h.exchanges) + 1; /* not from L1, where an old one may be */
-  const int       step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const long long cycles = BAI_PEER_SECONDS * 2000000000ll;
-  const T *const  box    = static_cast<const T *>(h.box[number & 1]);
+  const int      stop   = done ? *done : 0;
+  const BAIFlag  number = BAILoad(h.exchanges) + 1; /* not from L1, where an old one may be */
+  const int      step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const T *const box = static_cast<const T *>(h.box[number & 1]);
 
   if (stop) return;
   for (int p = 0; p < h.peers; p++) {
@@ -217,7 +215,7 @@ static __global__ __launch_bounds__(THREADS) void ExchangeFar(BAIDeviceHalo h, c
     const BAIFlag *flag = h.peer[p].told;
 
     BAISpin(
-      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, cycles, BAI_ERR_ABSENT);
+      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
   }
   __syncthreads();
   Copy<T>(
@@ -237,7 +235,7 @@ static BAIStatus Directly(BAILevelsState state, const BAIDeviceHalo *h, const T 
   const int     most         = h->sends > h->ghosts ? h->sends : h->ghosts;
   const int     blocks       = (most + THREADS * AT_ONCE - 1) / (THREADS * AT_ONCE);
   BAIDeviceHalo halo         = *h;
-  int          *stalled_host = &state->s.pinned->result.stalled;
+  int          *stalled_host = &state->told->stalled;
   void         *arguments[]  = {&halo, &x, &ghosts, &done, &state->arrived, &state->stalled, &stalled_host};
 
   BAITry(Launch(state, (const void *)ExchangeFar<T>,
@@ -245,7 +243,7 @@ static BAIStatus Directly(BAILevelsState state, const BAIDeviceHalo *h, const T 
                                   : blocks < MOST_BLOCKS ? blocks
                                                          : MOST_BLOCKS)),
                 arguments));
-  if (state->s.pinned->result.stalled) return BAIStatusOf(BAI_ERR_ABSENT);
+  if (state->told->stalled) return BAIStatusOf(BAI_ERR_ABSENT);
   return BAIStatusOf(BAI_OK);
 }
 

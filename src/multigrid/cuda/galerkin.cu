@@ -380,7 +380,7 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int
 
     static_cast<T *>(f.d)[p]    = T(diagonal * f.scale);
     static_cast<T *>(f.dinv)[p] = T(
-      BAIScalar(all > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(all, in) / (sign * all * f.scale) : 1));
+      BAIScalar(all > 0 ? BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (sign * all * f.scale) : 1));
     static_cast<T *>(f.extra)[p] = T(BAIScalar(sign * extra * f.scale));
     if (extra > 0) *needs_extra = 1;
     for (int k = 0; k < f.modes; k++)

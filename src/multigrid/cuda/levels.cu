@@ -2,27 +2,22 @@
    Many levels on a device: what levels.h asks a backend for
 */
 #include "levels.h"
-#include <new>
 #include <stdlib.h>
 #include <vector>
-
-template <typename Call>
-static BAIStatus Catch(Call call)
-{
-  try {
-    return call();
-  } catch (const std::bad_alloc &) {
-    return BAIStatusOf(BAI_ERR_MEMORY);
-  }
-}
 
 static void Destroy(BAILevelsState state)
 {
   (void)cudaStreamSynchronize(state->s.stream); /* kernels may still write to what is pinned */
-  BAIPinnedRestore(state->s.pinned);
+  BAIPinnedRestore(state->told);
   BAIDeviceFreeHalos(state);
-  BAICUDAFreeAll(&state->s);
+  BAIContextClose(&state->s);
   free(state);
+}
+
+BAIStatus BAIDeviceListen(BAILevelsState state)
+{
+  static_assert(sizeof(*state->told) <= BAI_PINNED_BYTES, "a piece of pinned memory holds it");
+  return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
 }
 
 /* A matrix of the caller where kernels can read it */
@@ -72,26 +67,19 @@ static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix, bool value
 
 static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
 {
-  BAILevelsState          state;
-  BAIStatus               status;
-  cudaStreamCaptureStatus capture;
-  int                     device, devices = 0;
+  BAILevelsState state;
+  BAIStatus      status;
+  int            device;
 
   *newstate = NULL;
-  CUDATry(cudaGetDeviceCount(&devices));
-  if (p->device >= 0 && devices) CUDATry(cudaSetDevice(p->device % devices));
-  CUDATry(cudaStreamIsCapturing((cudaStream_t)p->stream, &capture));
-  if (capture != cudaStreamCaptureStatusNone)
-    return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
-  state = (BAILevelsState)calloc(1, sizeof(*state));
+  state     = (BAILevelsState)calloc(1, sizeof(*state));
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
-  state->p        = *p;
-  state->s.stream = (cudaStream_t)p->stream;
-  status          = BAICanFollow(&state->s.follows);
+  state->p = *p;
+  status   = BAIContextOpen(&state->s, p->device, p->stream);
   if (!status.code && cudaGetDevice(&device) == cudaSuccess)
     (void)cudaDeviceGetAttribute(&state->processors, cudaDevAttrMultiProcessorCount, device);
   if (!state->processors) state->processors = 1;
-  if (!status.code) status = Catch([&] { return SetUp(state, matrix, false); });
+  if (!status.code) status = BAICatch([&] { return SetUp(state, matrix, false); });
   state->p.field = NULL;
   state->p.ghost = NULL;
   memset(state->p.mode, 0, sizeof(state->p.mode));
@@ -259,6 +247,6 @@ extern "C" const BAILevelsOps BAILevelsCUDA = {
   .Create  = Create,
   .Destroy = Destroy,
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) \
-  .name = [](BAILevelsState state parameters) { return Catch([&] { return BAIDevice##name(state arguments); }); },
+  .name = [](BAILevelsState state parameters) { return BAICatch([&] { return BAIDevice##name(state arguments); }); },
 #include "../ops.def"
 };

@@ -5,8 +5,7 @@
 
 #include "../backend.h"
 #include "../rules.h"
-#include "../../relaxation/exchange.h"
-#include "../../relaxation/cuda/follow.h"
+#include "../../common/cuda/follow.h"
 #include "../../chip/krylov.h"
 
 enum {
@@ -147,6 +146,19 @@ typedef struct {
   size_t     rows;
 } BAILevelModes;
 
+/* How far CG with many levels has come: cg.cu */
+typedef struct {
+  double rnorm2, bnorm2, scaled2, scaled_b2;
+  int    its, done, reason, sequence;
+} BAILevelsProgress;
+
+/* Host memory that kernels write */
+typedef struct {
+  BAILevelsProgress progress;
+  BAIKrylovResult   krylov;
+  int               stalled; /* 0, or the BAICode of a wait that was given up */
+} BAILevelsTold;
+
 /* What CG keeps on the device, see cg.cu */
 typedef struct BAILevelsScalars_ BAILevelsScalars;
 
@@ -158,7 +170,8 @@ typedef struct {
 } BAIStagedCSR;
 
 struct BAILevelsState_ {
-  struct BAIState_    s; /* its stream, and what owns the memory */
+  BAIContext          s;
+  BAILevelsTold      *told; /* NULL: nothing is written there yet */
   BAILevelsParameters p;
   int                 levels, tail; /* from level tail on all is done in one launch; levels: there is no such level */
   BAIDeviceLevel      level[BAI_LEVELS_MOST];
@@ -254,6 +267,8 @@ void      BAINextModes(BAILevelsState);
 void      BAIFreeModes(BAILevelsState);
 BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
 BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
+/* levels.cu: room for what kernels tell the host */
+BAIStatus BAIDeviceListen(BAILevelsState);
 /* cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
 void      BAIFindTail(BAILevelsState);

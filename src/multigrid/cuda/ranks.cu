@@ -2,7 +2,6 @@
    Levels on a device of a matrix that is distributed over ranks, made one after the other: see ../levels.h
 */
 #include "levels.h"
-#include "../../relaxation/cuda/sweep.h"
 #include <string.h>
 #include <stdlib.h>
 #include <vector>

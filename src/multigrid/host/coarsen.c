@@ -605,7 +605,7 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
       L->d[p]     = diagonal;
       L->extra[p] = BAILevelsExtra(d, sum);
       d += L->extra[p];
-      L->dinv[p] = d > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(d, in) / (BAIRealPart(diagonal) < 0 ? -d : d) : 1;
+      L->dinv[p] = d > 0 ? BAI_LOCAL_DAMPING * BAIShareOfDominance(d, in) / (BAIRealPart(diagonal) < 0 ? -d : d) : 1;
       if (BAIRealPart(diagonal) < 0) L->extra[p] = -L->extra[p];
       if (like) L->extra[p] = like->extra[p];
       if (like) L->dinv[p] = like->dinv[p];

@@ -3,46 +3,20 @@
    launches them
 */
 #include "../coloring.h"
-#include "follow.h"
-#include <new>
+#include "state.h"
 #include <stdlib.h>
 #include <string.h>
-
-static __global__ void Nothing()
-{
-}
-
-/* It is the code that was written for a device that says so, not what the driver may have made of older code */
-BAIStatus BAICanFollow(int *can)
-{
-  cudaFuncAttributes attributes;
-
-  CUDATry(cudaFuncGetAttributes(&attributes, Nothing));
-  *can = attributes.ptxVersion >= 90;
-  return BAIStatusOf(BAI_OK);
-}
 
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
-  BAICUDAWaitDestroy(state);
   BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
-  BAICUDAFreeAll(state);
+  BAIContextClose(state);
   free(state->turn_first);
   free(state->updates_host);
   free(state->last_host);
   free(state);
-}
-
-/* Parameters may name more devices than there are */
-static BAIStatus SetDevice(int device)
-{
-  int devices = 0;
-
-  CUDATry(cudaGetDeviceCount(&devices));
-  if (device >= 0 && devices) CUDATry(cudaSetDevice(device % devices));
-  return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus GetDevice(int device, BAIDevice *found)
@@ -50,7 +24,7 @@ static BAIStatus GetDevice(int device, BAIDevice *found)
   cudaDeviceProp properties;
   int            current;
 
-  BAITry(SetDevice(device));
+  BAITry(BAICUDASetDevice(device));
   CUDATry(cudaGetDevice(&current));
   CUDATry(cudaGetDeviceProperties(&properties, current));
   memcpy(found->uuid, properties.uuid.bytes, sizeof(found->uuid));
@@ -58,31 +32,8 @@ static BAIStatus GetDevice(int device, BAIDevice *found)
   return BAIStatusOf(BAI_OK);
 }
 
-/* On the legacy default stream this also fails while another one is captured that waits for it */
-static BAIStatus IsReady(void *stream)
-{
-  cudaStreamCaptureStatus capture;
-
-  CUDATry(cudaStreamIsCapturing((cudaStream_t)stream, &capture));
-  if (capture == cudaStreamCaptureStatusNone) return BAIStatusOf(BAI_OK);
-  return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
-}
-
-/* The C++ library throws where memory of the host is short */
-template <typename Call>
-static BAIStatus Catch(Call call)
-{
-  try {
-    return call();
-  } catch (const std::bad_alloc &) {
-    return BAIStatusOf(BAI_ERR_MEMORY);
-  }
-}
-
 static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
 {
-  BAITry(SetDevice(state->p.device));
-  BAITry(BAICanFollow(&state->follows));
   BAITry(BAISlicedCreate(state, matrix, partition));
   BAITry(BAIRoundInside(state));
   BAITry(BAIResidualSetUp(state));
@@ -96,12 +47,12 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   BAIStatus status;
 
   *newstate = NULL;
-  BAITry(IsReady(p->stream));
-  state = (BAIState)calloc(1, sizeof(*state));
+  state     = (BAIState)calloc(1, sizeof(*state));
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
-  state->p      = *p;
-  state->stream = (cudaStream_t)p->stream;
-  status        = Catch([&] { return SetUp(state, matrix, partition); });
+  state->p         = *p;
+  status           = BAIContextOpen(state, p->device, p->stream);
+  state->idle_wait = p->idle_wait;
+  if (!status.code) status = BAICatch([&] { return SetUp(state, matrix, partition); });
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -136,7 +87,7 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   const size_t  n = (size_t)state->A.n, nghost = (size_t)state->nghost;
   const BAIReal scale = state->A.single && v->scale > 0 ? v->scale : 1;
 
-  BAITry(IsReady(state->stream));
+  BAITry(BAICUDAIsReady(state->stream));
   state->v       = *v;
   state->current = 0;
   state->scale   = scale;
@@ -154,8 +105,8 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 
 static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 {
-  BAITry(IsReady(state->stream));
-  return Catch([&] {
+  BAITry(BAICUDAIsReady(state->stream));
+  return BAICatch([&] {
     BAITry(BAISlicedUpdateValues(state, matrix));
     return BAIRoundInside(state);
   });
@@ -163,12 +114,12 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 
 static BAIStatus Shares(BAIState state, BAIReal *share)
 {
-  return Catch([&] { return BAISlicedShares(state, share); });
+  return BAICatch([&] { return BAISlicedShares(state, share); });
 }
 
 static BAIStatus Stats(BAIState state, BAIStats *stats)
 {
-  return Catch([&] { return BAIStatsGet(state, stats); });
+  return BAICatch([&] { return BAIStatsGet(state, stats); });
 }
 
 static BAIStatus Unbind(BAIState state)
@@ -248,11 +199,11 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .worked     = BAICUDAWorked,
   .disconnect = BAICUDADisconnect,
   .unbind     = Unbind,
-  .wait       = BAICUDAWait,
+  .wait       = [](BAIState state) { return BAICUDAWait(state); },
   .explain    = BAIPlanExplain,
   .info       = Info,
   .destroy    = Destroy,
   .device     = GetDevice,
-  .ready      = IsReady,
+  .ready      = BAICUDAIsReady,
   .noise      = BAICUDANoise,
 };

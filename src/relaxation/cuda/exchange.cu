@@ -76,8 +76,7 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
                                 int *stalled_host)
 {
   __shared__ bool          last;
-  const unsigned long long start  = Nanoseconds();
-  const long long          cycles = BAI_PEER_SECONDS * 2000000000ll; /* by and large */
+  const unsigned long long start = Nanoseconds();
 
   if (single) Send<BAISingle>(n, sends, x);
   else Send<BAIScalar>(n, sends, x);
@@ -93,7 +92,7 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
     const BAIFlag *flag = told + p;
 
     BAISpin(
-      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchanges; }, cycles, BAI_ERR_ABSENT);
+      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchanges; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
   }
   __syncthreads();
   if (!threadIdx.x) EndExchange(interval, start);
@@ -118,13 +117,11 @@ static __global__ void PackParcel(bool single, int n, const int *row, const void
 /* Until all peers have brought their x to an exchange */
 static __global__ void WaitForPeers(int peers, BAIFlag *told, BAIFlag exchange, int *stalled, int *stalled_host)
 {
-  const long long cycles = BAI_PEER_SECONDS * 2000000000ll;
-
   for (int p = threadIdx.x; p < peers; p += blockDim.x) {
     const BAIFlag *flag = told + p;
 
     BAISpin(
-      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchange; }, cycles, BAI_ERR_ABSENT);
+      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchange; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
   }
 }
 

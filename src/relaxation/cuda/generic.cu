@@ -2,7 +2,7 @@
    The kernel for any matrix and any block size. The local sweeps read the entries inside the blocks from the caches
 */
 #include "../fault.h"
-#include "../scale.h"
+#include "../../common/scale.h"
 #include "pieces.h"
 #include "kernels.h"
 #include <limits.h>

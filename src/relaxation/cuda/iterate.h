@@ -59,40 +59,6 @@ static __device__ inline cuda::std::complex<R> BAIStreamed(const cuda::std::comp
   return cuda::std::complex<R>(__ldcs(part), __ldcs(part + 1));
 }
 
-template <typename R>
-static __device__ inline cuda::std::complex<R> BAILoad(const cuda::std::complex<R> *x)
-{
-  const R *part = reinterpret_cast<const R *>(x);
-
-  return cuda::std::complex<R>(BAILoad(part), BAILoad(part + 1));
-}
-
-template <typename R>
-static __device__ inline void BAIStore(cuda::std::complex<R> *x, cuda::std::complex<R> value)
-{
-  R *part = reinterpret_cast<R *>(x);
-
-  BAIStore(part, value.real());
-  BAIStore(part + 1, value.imag());
-}
-
-template <typename R>
-static __device__ inline cuda::std::complex<R> BAILoadFar(const cuda::std::complex<R> *x)
-{
-  const R *part = reinterpret_cast<const R *>(x);
-
-  return cuda::std::complex<R>(BAILoadFar(part), BAILoadFar(part + 1));
-}
-
-template <typename R>
-static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::complex<R> value)
-{
-  R *part = reinterpret_cast<R *>(x);
-
-  BAIStoreFar(part, value.real());
-  BAIStoreFar(part + 1, value.imag());
-}
-
 static __device__ inline BAIReal BAIAbs(BAIScalar value)
 {
   return cuda::std::abs(value);

@@ -12,7 +12,7 @@
    Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is
    about to be overwritten
 */
-#include "follow.h"
+#include "../../common/cuda/follow.h"
 #include "kernels.h"
 #include "sweep.h"
 

@@ -1,39 +1,13 @@
 /*
-   State of the CUDA backend, and how its files call the run time
+   State of the CUDA backend
 */
 #pragma once
 
+#include "../../common/cuda/context.h"
+#include "../engine.h"
 #include "../exchange.h"
-#include <cuda_runtime.h>
-
-#define CUDATry(...) \
-  do { \
-    const cudaError_t cuda_try_ = __VA_ARGS__; \
-    if (cuda_try_ != cudaSuccess) return BAICUDAStatus(cuda_try_, #__VA_ARGS__); \
-  } while (0)
-
-/* What stands for a BAIScalar if sweeps are to be of single precision */
-#if defined(PETSC_USE_COMPLEX)
-typedef cuda::std::complex<float> BAISingle;
-#else
-typedef float BAISingle;
-#endif
-
-static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
-{
-  const bool capture = error >= cudaErrorStreamCaptureUnsupported &&
-    error <= cudaErrorStreamCaptureWrongThread; /* what CUDA does not allow while a graph is captured */
-  const BAIStatus status = {capture                                ? BAI_ERR_CAPTURE
-                              : error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY
-                                                                   : BAI_ERR_DEVICE,
-                            -1, what, cudaGetErrorString(error)};
-
-  (void)cudaGetLastError();
-  return status;
-}
 
 enum {
-  BAI_LANES       = 32, /* rows of a slice, threads of a warp */
   BAI_PIECE       = 256,
   BAI_ROW_THREADS = 512 /* rows of a tile, at most, where a thread keeps a row in registers */
 };
@@ -153,26 +127,11 @@ typedef struct {
   int     stalled; /* 0, or the BAICode that says how */
 } BAIResult;
 
-/* How far CG with many levels has come: cg.cu */
-typedef struct {
-  double rnorm2, bnorm2, scaled2, scaled_b2;
-  int    its, done, reason, sequence;
-} BAILevelsProgress;
-
-/* How a solve on the chip ended: krylov.cu */
-typedef struct {
-  double rnorm2, bnorm2, rnorm2_begin, scaled2, scaled_b2;
-  int    its, reason, stalled; /* reason: a BAILevelsReason, or -1: it is to go on */
-} BAIKrylovResult;
-
 /* Memory of the host that kernels write */
-typedef struct BAIPinned_ {
-  BAILevelsProgress  progress;
-  BAIKrylovResult    krylov;
-  BAIResult          result;
-  BAISolution        solution;
-  double             worked; /* seconds of sweeps from one exchange to the next, in all */
-  struct BAIPinned_ *next;   /* of those that nobody has */
+typedef struct {
+  BAIResult   result;
+  BAISolution solution;
+  double      worked; /* seconds of sweeps from one exchange to the next, in all */
 } BAIPinned;
 
 typedef struct BAIControl_ BAIControl; /* control.h */
@@ -203,9 +162,8 @@ typedef struct {
   struct BAICUDACopies_ *copies; /* if x goes in copies: exchange.cu; else NULL */
 } BAICUDAExchange;
 
-struct BAIState_ {
+struct BAIState_ : BAIContext {
   BAIParameters p;
-  cudaStream_t  stream;
   BAISliced     A;
   int           nghost, wide; /* wide: loc_j is int */
   BAIInt        blocks;
@@ -219,7 +177,6 @@ struct BAIState_ {
   BAINeighbors       neighbors;
   int               *order;        /* of the tiles, colour by colour; NULL: as they come */
   int  colors, turns, *turn_first; /* on the host: the places in that order where a turn begins, and its end */
-  int  follows;                    /* see follow.h */
   int *done,
     done_before; /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
   long long *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
@@ -250,13 +207,6 @@ struct BAIState_ {
   unsigned long long *reads, *last;
   int64_t            *updates_host; /* tiles, and the time of each */
   double             *last_host;
-
-  cudaEvent_t reached;    /* of BAICUDAWait(): what it waits for; */
-  int         long_waits; /* the last two that were long, one after the other: 0 to 2 */
-
-  void    **owned; /* every allocation on the device */
-  int       nowned;
-  long long bytes;
 };
 
 /* Of what sweeps work with, in bytes */
@@ -285,26 +235,6 @@ static inline size_t BAIPlaces(const BAISliced *A)
 {
   return (size_t)A->tiles * (size_t)A->tile_rows;
 }
-
-/* Device memory that lives as long as the state; at least one byte, so that nothing is NULL */
-BAIStatus BAICUDAAllocate(BAIState, size_t bytes, void *pointer);
-void      BAICUDAFree(BAIState, size_t bytes, void *pointer);
-void      BAICUDAFreeAll(BAIState);
-/* Allows a kernel so much shared memory: what the largest engine of the process needs. No more, as it is taken from the
- * cache; and no less, as engines set up before still launch it */
-BAIStatus BAIAllowShared(const void *kernel, size_t bytes);
-
-/* Device memory that goes when the function returns */
-struct BAITemporary {
-  void        *p = nullptr;
-  cudaStream_t stream;
-
-  BAIStatus Allocate(BAIState, size_t bytes); /* what there was goes */
-  ~BAITemporary();
-};
-
-BAIStatus BAIPinnedGet(BAIPinned **);
-void      BAIPinnedRestore(BAIPinned *);
 
 /* From a matrix on the device: where the entries of each slice are to be, and memory for them */
 BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
@@ -345,9 +275,6 @@ BAIStatus BAICUDADisconnect(BAIState);
 void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x);
-/* wait.cu: until all that is in the stream is done */
-BAIStatus BAICUDAWait(BAIState);
-void      BAICUDAWaitDestroy(BAIState);
 /* stats.cu */
 BAIStatus BAIStatsCreate(BAIState);
 BAIStatus BAIStatsGet(BAIState, BAIStats *);

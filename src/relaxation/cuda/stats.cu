@@ -1,7 +1,7 @@
 /*
    What the generic kernel counts: see BAIStats
 */
-#include "../../common/cuda/launch.h"
+#include "launch.h"
 #include <algorithm>
 #include <limits.h>
 #include <stdlib.h>

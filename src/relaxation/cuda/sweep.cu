@@ -2,8 +2,8 @@
    Launches the kernels that plan.cu chose
 */
 #include "control.h"
-#include "follow.h"
-#include "../../common/cuda/launch.h"
+#include "../../common/cuda/follow.h"
+#include "launch.h"
 #include "pieces.h"
 #include <limits.h>
 

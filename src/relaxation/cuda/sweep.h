@@ -3,9 +3,10 @@
 */
 #pragma once
 
+#include "../../common/cuda/spin.h"
 #include "../../common/fourth_kind.h"
 #include "iterate.h"
-#include "../../common/cuda/launch.h"
+#include "launch.h"
 
 /* x[which], without the indexing that would move the arguments of a kernel to slow memory */
 template <typename V = BAIScalar>
@@ -43,25 +44,6 @@ static __device__ inline void BAIUpdateRow(const BAISweep &s, int iteration, int
 static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISweep &s, int place)
 {
   return A.share ? s.local_omega * A.share[place] : s.local_omega;
-}
-
-/* Spins until the condition holds, for some ten seconds at most, or so many cycles; then, or if another thread gave up,
- * stalled is set, on the host too */
-template <typename Condition>
-static __device__ inline void BAISpin(int *stalled, int *stalled_host, Condition condition,
-                                      long long cycles = 20000000000, BAICode code = BAI_ERR_STALLED)
-{
-  if (condition()) return;
-  const long long start = clock64();
-
-  for (unsigned spins = 1; !condition(); spins++) {
-    if (spins % 64) continue;
-    if (clock64() - start > cycles) {
-      BAIStore(stalled, (int)code);
-      BAIStoreFar(stalled_host, (int)code);
-    }
-    if (BAILoad(stalled)) return;
-  }
 }
 
 static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)

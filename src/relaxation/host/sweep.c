@@ -3,7 +3,7 @@
 */
 #include "../fault.h"
 #include "../../common/fourth_kind.h"
-#include "../scale.h"
+#include "../../common/scale.h"
 #include "precision.h"
 #include <omp.h>
 #include <sched.h>

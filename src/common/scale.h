@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "engine.h"
+#include "types.h"
 #include <limits.h>
 #include <math.h>
 

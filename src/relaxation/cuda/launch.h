@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../../relaxation/cuda/state.h"
+#include "state.h"
 
 /* What is counted of tiles: see BAIStats; updates is NULL if nothing is */
 typedef struct {

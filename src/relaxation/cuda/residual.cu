@@ -2,7 +2,7 @@
    What is summed over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the
    blocks, which is what the entries of all slices add up to, as padding is zero
 */
-#include "../../relaxation/cuda/pieces.h"
+#include "pieces.h"
 #include <algorithm>
 
 enum {
@@ -68,6 +68,7 @@ BAIStatus BAIResidualSetUp(BAIState state)
 
   BAITry(BAICUDAAllocate(state, sizeof(BAIResult), &state->result));
   CUDATry(cudaMemsetAsync(state->result, 0, sizeof(BAIResult), state->stream));
+  static_assert(sizeof(BAIPinned) <= BAI_PINNED_BYTES, "a piece of pinned memory holds it");
   BAITry(BAIPinnedGet(&state->pinned));
   return BAICUDAAllocate(state, ((size_t)slices + SUMS) * sizeof(BAIReal), &state->partial);
 }

@@ -3,8 +3,8 @@
    then; the iterate before the last one, which momentum builds on, where x is given to the caller; and numbers as if
    at random
 */
-#include "../hash.h"
-#include "../../relaxation/cuda/state.h"
+#include "../../common/hash.h"
+#include "state.h"
 
 enum {
   THREADS = 256

@@ -5,7 +5,7 @@
 */
 #pragma once
 
-#include "state.h"
+#include "context.h"
 #include <nv/target>
 
 /* Called by all threads, before they read or write what kernels of the row write */
@@ -16,9 +16,6 @@ static __device__ inline void BAIFollow(void)
                  cudaGridDependencySynchronize();
                }));
 }
-
-/* The device, and the code that is there for it, know how to */
-BAIStatus BAICanFollow(int *can);
 
 /* follows: what was launched before is a kernel of the row */
 static inline cudaError_t BAILaunch(const void *kernel, dim3 grid, int threads, size_t shared, cudaStream_t stream,
