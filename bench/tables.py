@@ -139,7 +139,7 @@ def solves(matrices):
             f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi."
             " Resident CG was the"
         ),
-        "benchmark's own until 0.3.0: pipelined, with Jacobi, one launch a solve; empty where the rows do not fit the GPU.",
+        "benchmark's own until 0.3.0: pipelined, one launch a solve; empty where the rows do not fit the GPU.",
     ]
     if any(s.startswith("bai-") for solvers in matrices.values() for s in solvers):
         out += [

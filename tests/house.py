@@ -10,7 +10,7 @@ FILE, FILES, FUNCTION = 600, 3, 80
 
 
 def functions(lines):
-    """Name, number of the first line and length of what begins at the left with a bracket and ends with a brace there"""
+    """Name, number of the first line and length of each function: it begins and ends at the left"""
     first = name = None
     for number, line in enumerate(lines, 1):
         names = re.findall(r"\b(?!__)(\w+)\(", line) if re.match(r"[A-Za-z_]", line) else []

@@ -4,7 +4,8 @@
 
 #include <petscmat.h>
 
-/* A matrix of this number of rows on all ranks, without entries yet: it takes any, and best if a row has at most width */
+/* A matrix of this number of rows on all ranks, without entries yet; width is the number of entries that a row may
+   have without more memory */
 PETSC_INTERN PetscErrorCode CreateEmpty(MPI_Comm, PetscInt block_size, PetscInt rows, PetscInt width, Mat *);
 PETSC_INTERN PetscErrorCode Assemble(Mat);
 PETSC_INTERN PetscErrorCode AssembleVec(Vec);
