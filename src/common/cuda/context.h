@@ -68,6 +68,25 @@ struct BAITemporary {
   ~BAITemporary();
 };
 
+/* Copies numbers to the host, when all that is in the stream is done */
+template <typename T>
+static inline BAIStatus BAIDownload(BAIContext *context, size_t n, const T *from, T *to)
+{
+  CUDATry(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, context->stream));
+  CUDATry(cudaStreamSynchronize(context->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Copies numbers to memory of the device that lives as long as the context */
+template <typename T>
+static inline BAIStatus BAIUpload(BAIContext *context, size_t n, const T *from, T **to)
+{
+  BAITry(BAICUDAAllocate(context, n * sizeof(T), to));
+  if (n) CUDATry(cudaMemcpyAsync(*to, from, n * sizeof(T), cudaMemcpyHostToDevice, context->stream));
+  CUDATry(cudaStreamSynchronize(context->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
 /* The C++ library throws where memory of the host is short */
 template <typename Call>
 static BAIStatus BAICatch(Call call)

@@ -165,21 +165,9 @@ static BAIStatus Tiles(BAIState state, const BAIPeers *peers, BAIInt *tile)
   const std::unique_ptr<int[]> place(new (std::nothrow) int[A.row ? A.n + 1 : 1]);
 
   if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
-  if (A.row) {
-    CUDATry(cudaMemcpyAsync(place.get(), A.place, (size_t)A.n * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-    CUDATry(cudaStreamSynchronize(state->stream));
-  }
+  if (A.row) BAITry(BAIDownload(state, (size_t)A.n, A.place, place.get()));
   for (BAIInt k = 0; k < peers->first[peers->peers]; k++)
     tile[k] = (A.row ? place[peers->row[k]] : (int)peers->row[k]) / A.tile_rows;
-  return BAIStatusOf(BAI_OK);
-}
-
-template <typename T>
-static BAIStatus Upload(BAIState state, size_t n, const T *from, T **to)
-{
-  BAITry(BAICUDAAllocate(state, n * sizeof(T), to));
-  CUDATry(cudaMemcpyAsync(*to, from, n * sizeof(T), cudaMemcpyHostToDevice, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -218,7 +206,7 @@ static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const Handl
     if (!c->to[odd] || !c->parcel[odd].copied) return BAIStatusOf(BAI_ERR_MEMORY);
   }
   for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[k];
-  BAITry(Upload(state, sends, row.get(), &c->row));
+  BAITry(BAIUpload(state, sends, row.get(), &c->row));
   for (int p = 0; p < n; p++) {
     c->first[p + 1] = (int)peers->first[p + 1];
     c->tell[p]      = tell[p];
@@ -279,11 +267,11 @@ static BAIStatus Connect(BAIState state, const BAIPeers *peers, const Handle *th
     for (size_t k = 0; k < sends; k++)
       to[k] = (char *)e->theirs[peer[k]].memory +
         size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
-    BAITry(Upload(state, sends, to.get(), &e->to[odd]));
+    BAITry(BAIUpload(state, sends, to.get(), &e->to[odd]));
   }
   for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[send[k]];
-  BAITry(Upload(state, sends, row.get(), &e->row));
-  BAITry(Upload(state, n, tell.get(), &e->tell));
+  BAITry(BAIUpload(state, sends, row.get(), &e->row));
+  BAITry(BAIUpload(state, n, tell.get(), &e->tell));
   BAITry(BAICUDAAllocate(state, sizeof(*e->arrived), &e->arrived));
   CUDATry(cudaMemsetAsync(e->arrived, 0, sizeof(*e->arrived), state->stream));
   BAITry(BAICUDAAllocate(state, sizeof(*e->last), &e->last));
@@ -308,7 +296,7 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   BAITry(Connect(state, peers, theirs.get(), tile.get(), first.get()));
   FindQuiet((int)tiles, first.get(), &e->quiet, &e->loud);
   for (size_t k = 0; k <= tiles; k++) narrow[k] = (int)first[k];
-  BAITry(Upload(state, tiles + 1, narrow.get(), &e->first));
+  BAITry(BAIUpload(state, tiles + 1, narrow.get(), &e->first));
   BAITry(BAICUDAAllocate(state, ghosts, &e->zero));
   CUDATry(cudaMemsetAsync(e->zero, 0, ghosts, state->stream));
   return BAIStatusOf(BAI_OK);

@@ -51,8 +51,7 @@ BAIStatus BAICUDAFlip(BAIState state, BAIInt *flipped)
   FlipEntries<<<(unsigned)((places + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(
     state->A, state->p.fault, static_cast<unsigned long long *>(count.p));
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&found, count.p, sizeof(found), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIDownload(state, 1, (unsigned long long *)count.p, &found));
   *flipped = (BAIInt)found;
   return BAIStatusOf(BAI_OK);
 }

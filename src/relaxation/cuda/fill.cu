@@ -223,7 +223,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
 
     if (!RAGGED || !IsLong(A, slice, lane)) {
       if (row >= 0) {
-        FillRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
+        FillRow(A, M, row, BlockAt(A, place), tile_first, put, r);
         if (A.unit && r.d == BAIScalar(0)) {
           PutUnit(A, place, row, tile_first, put, r, findings);
           r.inside++;
@@ -324,7 +324,7 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     const BAILongRow L     = A.long_row[k];
     const int        slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane),
               tile_first = slice / A.tile_slices * A.tile_rows,
-              place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
+              place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place);
     RowPut<true> put(A, slice, row_lane, false);
     RowSums      r      = {};
     int          length = 0;
@@ -384,20 +384,11 @@ static BAIStatus CountLocalSweeps(BAIState state)
   const size_t         places = BAIPlaces(&A), blocks = (size_t)state->blocks;
   std::vector<BAIReal> sums(2 * places), inside(blocks, 0), outside(blocks, 0);
   std::vector<BAIInt>  iters(blocks);
-  std::vector<int> of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0),
-    home(A.home ? places : 0);
-  const auto block_of = [&](size_t p) {
-    return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1;
-  };
+  std::vector<int>     of_place(places, 1), of_tile(A.tiles, 1), home(A.home ? places : 0);
+  const auto block_of = [&](size_t p) { return A.home ? home[p] : p < (size_t)A.n ? (int)p / A.block_size : -1; };
 
-  CUDATry(
-    cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
-  if (A.row)
-    CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  if (A.home)
-    CUDATry(cudaMemcpyAsync(home.data(), A.home, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIDownload(state, 2 * places, state->sums, sums.data()));
+  if (A.home) BAITry(BAIDownload(state, places, A.home, home.data()));
   for (size_t p = 0; p < places; p++) {
     if (block_of(p) < 0) continue;
     inside[block_of(p)] += sums[p];

@@ -176,7 +176,6 @@ static BAIStatus Color(BAIState state, bool needed)
   const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]),
     rank(new (std::nothrow) int[tiles]);
   BAITemporary first_device, lower_device, rank_device;
-  int         *order_device;
 
   if (!state->turn_first) state->turn_first = (int *)malloc((tiles + 1) * sizeof(int));
   if (!first || !order || !rank || !state->turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -187,8 +186,7 @@ static BAIStatus Color(BAIState state, bool needed)
   Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, nullptr);
   CUDATry(cudaGetLastError());
   BAITry(BAIScan(state, tiles + 1, at, at));
-  CUDATry(cudaMemcpyAsync(first.get(), at, (tiles + 1) * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIDownload(state, (size_t)tiles + 1, at, first.get()));
   if (!needed && first[tiles] / tiles > NEIGHBORS_PER_TILE / 2) return BAIStatusOf(BAI_OK);
 
   const size_t                 lower_bytes = (size_t)first[tiles] * sizeof(int);
@@ -199,19 +197,14 @@ static BAIStatus Color(BAIState state, bool needed)
   BAITry(lower_device.Allocate(state, lower_bytes));
   Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, (int *)lower_device.p);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(lower.get(), lower_device.p, lower_bytes, cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIDownload(state, (size_t)first[tiles], (int *)lower_device.p, lower.get()));
   BAITry(BAIColor(&graph, order.get(), rank.get(), state->turn_first, &state->turns, &state->colors));
-  BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &order_device));
   BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
-  CUDATry(cudaMemcpyAsync(order_device, order.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(
     tiles, state->neighbors, (const int *)rank_device.p);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaStreamSynchronize(state->stream));
-  state->order = order_device;
-  return BAIStatusOf(BAI_OK);
+  return BAIUpload(state, (size_t)tiles, order.get(), &state->order);
 }
 
 /* The pairs of Readers(), *n of them; a tile's number has so many bits. With more than the limit there are none */
@@ -233,8 +226,7 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
     CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
     Readers<<<grid, threads, shared, state->stream>>>(A, bits, room, limit, found, (Pair *)pairs->p);
     CUDATry(cudaGetLastError());
-    CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
-    CUDATry(cudaStreamSynchronize(state->stream));
+    BAITry(BAIDownload(state, 1, found, n));
     if (*n > limit) break;
   }
   return BAIStatusOf(BAI_OK);

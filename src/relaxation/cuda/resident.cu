@@ -144,7 +144,7 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
   V             xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 
-  Row<LOC, OFF, order, LOADS_IN_FLIGHT, V> r;
+  Row<LOC, OFF, order> r;
 
   r.Load(A, static_cast<const V *>(p.b), slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0),
          reinterpret_cast<unsigned char *>(next + blockDim.x));

@@ -15,8 +15,9 @@ enum {
    are 16 bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in
    a sweep
 */
-template <int LOC, typename V = BAIScalar>
+template <int LOC>
 struct RowInside {
+  using V = BAIScalar;
   V        a[LOC], b;
   BAIReal  d2; /* |a_ii|^2 */
   unsigned j[LOC / 2];
@@ -52,8 +53,9 @@ struct RowInside {
 };
 
 /* All in registers */
-template <int LOC, int OFF, BAIOrder order, int LOADS = LOADS_IN_FLIGHT, typename V = BAIScalar>
-struct Row : RowInside<LOC, V> {
+template <int LOC, int OFF, BAIOrder order>
+struct Row : RowInside<LOC> {
+  using V = BAIScalar;
   V   off_a[OFF];
   int off_j[OFF];
 
@@ -63,7 +65,7 @@ struct Row : RowInside<LOC, V> {
     const BAISlice S    = A.slice[slice];
     const V        dinv = row >= 0 ? static_cast<const V *>(A.dinv)[place] : V(0);
 
-    RowInside<LOC, V>::Load(A, S, rhs, lane, row, place, dinv);
+    RowInside<LOC>::Load(A, S, rhs, lane, row, place, dinv);
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
       const bool there = w < (int)S.off_width;
@@ -76,7 +78,7 @@ struct Row : RowInside<LOC, V> {
   /* b minus what lies outside the block; eight values at a time are on their way */
   __device__ V Outside(const V *x) const
   {
-    V sum = this->b, half = 0;
+    V sum = RowInside<LOC>::b, half = 0;
 
 #pragma unroll
     for (int w = 0; w < OFF; w += 8) {
@@ -96,8 +98,9 @@ struct Row : RowInside<LOC, V> {
 
 /* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much
  * that is */
-template <int LOC, BAIOrder order, int LOADS, typename V>
-struct Row<LOC, 0, order, LOADS, V> : RowInside<LOC, V> {
+template <int LOC, BAIOrder order>
+struct Row<LOC, 0, order> : RowInside<LOC> {
+  using V = BAIScalar;
   const V   *off_a;
   const int *off_j;
   int        width;
@@ -110,7 +113,7 @@ struct Row<LOC, 0, order, LOADS, V> : RowInside<LOC, V> {
     V             *all_a = reinterpret_cast<V *>(shared) + threadIdx.x;
     int           *all_j = reinterpret_cast<int *>(shared + (size_t)A.off_width * blockDim.x * sizeof(V)) + threadIdx.x;
 
-    RowInside<LOC, V>::Load(A, S, rhs, lane, row, place, dinv);
+    RowInside<LOC>::Load(A, S, rhs, lane, row, place, dinv);
     off_a = all_a;
     off_j = all_j;
     width = (int)S.off_width;
@@ -123,16 +126,16 @@ struct Row<LOC, 0, order, LOADS, V> : RowInside<LOC, V> {
 
   __device__ V Outside(const V *x) const
   {
-    V sum = this->b, half = 0;
+    V sum = RowInside<LOC>::b, half = 0;
 
-    for (int w = 0; w < width; w += LOADS) {
-      V value[LOADS];
+    for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
+      V value[LOADS_IN_FLIGHT];
 
 #pragma unroll
-      for (int v = 0; v < LOADS; v++)
+      for (int v = 0; v < LOADS_IN_FLIGHT; v++)
         value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : V(0);
 #pragma unroll
-      for (int v = 0; v < LOADS; v += 2) {
+      for (int v = 0; v < LOADS_IN_FLIGHT; v += 2) {
         if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];
         if (w + v + 1 < width) half -= off_a[(w + v + 1) * blockDim.x] * value[v + 1];
       }

@@ -49,43 +49,30 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   A->tiles     = (int)((partition->blocks + together - 1) / together);
   if (BAIPlaces(A) > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
-  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n), home(partition->own ? row.size() : 0, -1),
-    overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
+  std::vector<int> row(BAIPlaces(A), -1), home(row), place(A->n), block(A->n);
+  std::vector<int> overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
 
   for (BAIInt b = 0; b < partition->blocks; b++) {
-    const size_t tile_first = (size_t)(b / together) * (size_t)A->tile_rows;
-    const BAIInt first      = partition->first[b / together * together]; /* of the tile */
+    const BAIInt first  = partition->first[b / together * together], /* of the tile */
+      own               = partition->own ? partition->own[b] : partition->first[b + 1];
+    const auto place_of = [=](BAIInt p) { return (int)(b / together * A->tile_rows + p - first); };
 
     for (BAIInt p = partition->first[b]; p < partition->first[b + 1]; p++) {
-      const size_t at = tile_first + (size_t)(p - first);
+      const int i = (int)partition->row[p], at = place_of(p);
 
-      if (partition->own) home[at] = (int)b;
-      if (partition->own && p >= partition->own[b]) {
-        row[at] = -2 - (int)partition->row[p];
-        continue;
-      }
-      row[at]                  = (int)partition->row[p];
-      place[partition->row[p]] = (int)at;
-      block[partition->row[p]] = (int)b;
+      home[at] = (int)b;
+      row[at]  = p < own ? i : -2 - i;
+      if (p < own) place[i] = at;
+      if (p < own) block[i] = (int)b;
     }
-    if (partition->own) overlap[2 * b] = (int)(tile_first + (size_t)(partition->own[b] - first));
-    if (partition->own) overlap[2 * b + 1] = (int)(tile_first + (size_t)(partition->first[b + 1] - first));
+    if (partition->own) overlap[2 * b] = place_of(own);
+    if (partition->own) overlap[2 * b + 1] = place_of(partition->first[b + 1]);
   }
-  BAITry(BAICUDAAllocate(state, row.size() * sizeof(int), &A->row));
-  BAITry(BAICUDAAllocate(state, place.size() * sizeof(int), &A->place));
-  BAITry(BAICUDAAllocate(state, block.size() * sizeof(int), &A->block));
-  CUDATry(cudaMemcpyAsync(A->row, row.data(), row.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(A->place, place.data(), place.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(A->block, block.data(), block.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  if (partition->own) {
-    BAITry(BAICUDAAllocate(state, home.size() * sizeof(int), &A->home));
-    BAITry(BAICUDAAllocate(state, overlap.size() * sizeof(int), &A->overlap));
-    CUDATry(cudaMemcpyAsync(A->home, home.data(), home.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-    CUDATry(
-      cudaMemcpyAsync(A->overlap, overlap.data(), overlap.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  }
-  CUDATry(cudaStreamSynchronize(state->stream));
-  return BAIStatusOf(BAI_OK);
+  BAITry(BAIUpload(state, row.size(), row.data(), &A->row));
+  BAITry(BAIUpload(state, home.size(), home.data(), &A->home));
+  BAITry(BAIUpload(state, place.size(), place.data(), &A->place));
+  BAITry(BAIUpload(state, block.size(), block.data(), &A->block));
+  return partition->own ? BAIUpload(state, overlap.size(), overlap.data(), &A->overlap) : BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition *partition)
@@ -150,11 +137,8 @@ BAIStatus BAISlicedShares(BAIState state, BAIReal *share)
   std::vector<BAIReal> of_place(places, 1);
   std::vector<int>     row(A->row ? places : 0);
 
-  if (A->share)
-    CUDATry(
-      cudaMemcpyAsync(of_place.data(), A->share, places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
-  if (A->row) CUDATry(cudaMemcpyAsync(row.data(), A->row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  if (A->share) BAITry(BAIDownload(state, places, A->share, of_place.data()));
+  if (A->row) BAITry(BAIDownload(state, places, A->row, row.data()));
   for (size_t p = 0; p < places; p++) {
     const long long own = A->row ? row[p] : (long long)p;
 

@@ -15,20 +15,20 @@ static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
   return BAIRowAt(A, slice / A.tile_slices, (slice % A.tile_slices) * BAI_LANES + lane);
 }
 
-static __device__ inline int BlockOf(const BAISliced &A, int row)
+static __device__ inline int PlaceOfLane(const BAISliced &A, int slice, int lane)
 {
-  return A.row ? A.block[row] : row / A.block_size;
+  return slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane;
 }
 
 /* The block of a place that has a row */
-static __device__ inline int BlockAt(const BAISliced &A, int place, int row)
+static __device__ inline int BlockAt(const BAISliced &A, int place)
 {
-  return A.home ? A.home[place] : BlockOf(A, row);
+  return A.home ? A.home[place] : place / A.block_size;
 }
 
 static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane, int row)
 {
-  return row < 0 ? -1 : BlockAt(A, slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane, row);
+  return row < 0 ? -1 : BlockAt(A, PlaceOfLane(A, slice, lane));
 }
 
 /* The place of a column of the square part of the matrix in a block, or -1 */

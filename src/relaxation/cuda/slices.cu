@@ -307,14 +307,13 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAIExtent       end;
   BAIInt          nnz[2] = {0, 0};
 
-  CUDATry(cudaMemcpyAsync(nnz, D.A.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
-  if (D.nghost) CUDATry(cudaMemcpyAsync(nnz + 1, D.B.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
+  BAITry(BAIDownload(state, 1, D.A.i + D.n, nnz));
+  if (D.nghost) BAITry(BAIDownload(state, 1, D.B.i + D.n, nnz + 1));
   BAITry(widest_device.Allocate(state, sizeof(widest)));
   CUDATry(cudaMemsetAsync(widest_device.p, 0, sizeof(widest), state->stream));
   BAITry(extents.Allocate(state, (slices + 1) * sizeof(BAIExtent)));
   CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(BAIExtent), state->stream));
   BAITry(outside.Allocate(state, (size_t)slices * BAI_LANES * sizeof(int)));
-  CUDATry(cudaStreamSynchronize(state->stream));
   BAIExtent *extent = (BAIExtent *)extents.p;
   const int  mean4 = (int)(4 * ((long long)nnz[0] + nnz[1]) / A->n), ragged = std::max((int)RAGGED, mean4);
 
@@ -325,9 +324,8 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
                                                                           (const Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
   BAITry(BAIScanExtents(state, slices + 1, extent));
-  CUDATry(cudaMemcpyAsync(&widest, widest_device.p, sizeof(widest), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIDownload(state, 1, (const Widest *)widest_device.p, &widest));
+  BAITry(BAIDownload(state, 1, extent + slices, &end));
   state->nnz_local    = end.nnz_local;
   state->nnz_off      = end.nnz_off;
   state->places_loc   = end.loc;

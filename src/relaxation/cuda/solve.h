@@ -4,7 +4,6 @@
 */
 #pragma once
 
-#include "control.h"
 #include "sweep.h"
 
 /* Sum over the thread block, the same for all threads, in the same order every time; sums has room for 33 */

@@ -6,6 +6,7 @@
 #include "../../common/cuda/context.h"
 #include "../engine.h"
 #include "../exchange.h"
+#include "../look.h"
 
 enum {
   BAI_PIECE       = 256,
@@ -55,11 +56,12 @@ typedef struct {
   int  block_size, tile_rows, tiles, tile_slices;
   int *row; /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap
                of a block, -2 minus the row */
-  int *place, *block;  /* n, if there is row: the place and the block of each row */
-  int *home, *overlap; /* if blocks overlap: the block of each place, or -1; the first and last place of each block's
-                          overlap, whose rows are in the order of their numbers */
-  BAIScalar *d;        /* places: a_ii */
-  BAIReal   *share;    /* places, or NULL: what multiplies the damping of a row */
+  int *place, *block; /* n, if there is row: the place and the block of each row */
+  int *home;          /* if there is row: the block of each place, or -1 */
+  int *overlap;       /* if blocks overlap: the first and last place of each block's overlap, whose rows are in the
+                          order of their numbers */
+  BAIScalar *d;       /* places: a_ii */
+  BAIReal   *share;   /* places, or NULL: what multiplies the damping of a row */
   int       *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
   BAISlice  *slice;              /* slices+1 */
   void      *loc_j;              /* uint16_t, or int if the tiles are long */
@@ -134,7 +136,14 @@ typedef struct {
   double      worked; /* seconds of sweeps from one exchange to the next, in all */
 } BAIPinned;
 
-typedef struct BAIControl_ BAIControl; /* control.h */
+/* What the thread blocks of a whole solve in one launch share: resident.cu */
+typedef struct {
+  int     ready, stop, arrived, decided, finished, its;
+  int     progress; /* where tiles do not wait for each other: global iterations of the first */
+  int     stalls;   /* the norm stands still */
+  BAIReal bnorm2, rnorm2, tol2, most2;
+  BAILook look; /* where tiles wait for each other: when they look at the residual */
+} BAIControl;
 
 typedef struct {
   BAIReal      rtol, abstol, dtol;

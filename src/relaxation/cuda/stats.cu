@@ -46,11 +46,9 @@ BAIStatus BAIStatsGet(BAIState state, BAIStats *stats)
 
   if (!stats) return tiles ? Forget(state) : BAIStatusOf(BAI_OK);
   if (tiles) {
-    CUDATry(
-      cudaMemcpyAsync(updates.data(), state->updates, tiles * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-    CUDATry(cudaMemcpyAsync(reads, state->reads, sizeof(reads), cudaMemcpyDeviceToHost, state->stream));
-    CUDATry(cudaMemcpyAsync(last.data(), state->last, tiles * sizeof(last[0]), cudaMemcpyDeviceToHost, state->stream));
-    CUDATry(cudaStreamSynchronize(state->stream));
+    BAITry(BAIDownload(state, tiles, state->updates, updates.data()));
+    BAITry(BAIDownload(state, STALE, state->reads, reads));
+    BAITry(BAIDownload(state, tiles, state->last, last.data()));
   }
   for (const auto &time : last) first = std::min(first, time);
   for (size_t k = 0; k < tiles; k++) {

@@ -1,7 +1,6 @@
 /*
    Launches the kernels that plan.cu chose
 */
-#include "control.h"
 #include "../../common/cuda/follow.h"
 #include "launch.h"
 #include "pieces.h"
