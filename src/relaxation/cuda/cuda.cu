@@ -122,6 +122,11 @@ static BAIStatus Stats(BAIState state, BAIStats *stats)
   return BAICatch([&] { return BAIStatsGet(state, stats); });
 }
 
+static BAIStatus Connect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
+{
+  return BAICatch([&] { return BAICUDAConnect(state, peers, handles); });
+}
+
 static BAIStatus Unbind(BAIState state)
 {
   const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
@@ -194,7 +199,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .recover    = Recover,
   .stats      = Stats,
   .share      = BAICUDAShare,
-  .connect    = BAICUDAConnect,
+  .connect    = Connect,
   .exchange   = BAICUDAExchangeGhosts,
   .worked     = BAICUDAWorked,
   .disconnect = BAICUDADisconnect,

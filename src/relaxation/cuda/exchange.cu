@@ -1,16 +1,17 @@
 /*
    Exchange of x between ranks whose devices reach each other's memory: see ../exchange.h. Mailboxes are shared by the
-   handles of CUDA's inter-process communication. An exchange is one kernel, in the order of the stream; or, if x goes
-   in copies, these are on streams of their own, between a kernel that gathers what is copied, and one that waits for
-   the peers. The host waits for nothing
+   handles of CUDA's inter-process communication. An exchange is one kernel, in the order of the stream. If x goes in
+   copies, these are on a stream of their own: the kernel first packs what is copied, as if this rank were its own only
+   peer, and then waits for the peers. The host waits for nothing
 */
 #include "sweep.h"
 #include <algorithm>
-#include <memory>
 #include <new>
+#include <vector>
 
 enum {
-  THREADS = 256
+  THREADS     = 256,
+  MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
 };
 
 /* What a handle says */
@@ -22,21 +23,31 @@ typedef struct {
 
 static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
 
-/* Where copies of an exchange come from, and when they may and have come; two take turns */
+/* Where copies of an exchange come from; two take turns */
 typedef struct {
-  void        *values; /* sends, peer by peer */
-  BAIFlag     *flag;   /* the exchange */
-  cudaEvent_t  packed;
-  cudaEvent_t *copied; /* peers */
+  char       *values; /* sends, peer by peer */
+  void      **to;     /* sends: the place of each value */
+  BAIFlag    *flag;   /* the exchange, which is copied as well */
+  BAIFlag   **tell;   /* one pointer to it */
+  cudaEvent_t packed, copied;
 } Parcel;
 
 struct BAICUDACopies_ {
-  Parcel        parcel[2];
-  int          *row;    /* sends, peer by peer */
-  int          *first;  /* peers+1; on the host, as are */
-  char        **to[2];  /* the ghosts of each peer in even and odd exchanges, */
-  BAIFlag     **tell;   /* and the flag that is this rank's to set there */
-  cudaStream_t *stream; /* peers */
+  Parcel                 parcel[2] = {};
+  cudaStream_t           stream    = nullptr;
+  int                   *row;   /* sends, peer by peer, on the device */
+  std::vector<size_t>    first; /* peers+1: the sends of each */
+  std::vector<char *>    to[2]; /* peers: its ghosts in even and odd exchanges, */
+  std::vector<BAIFlag *> tell;  /* and the flag that is this rank's to set there */
+
+  ~BAICUDACopies_()
+  {
+    for (const Parcel &p : parcel) {
+      if (p.packed) (void)cudaEventDestroy(p.packed);
+      if (p.copied) (void)cudaEventDestroy(p.copied);
+    }
+    if (stream) (void)cudaStreamDestroy(stream);
+  }
 };
 
 template <typename V>
@@ -70,7 +81,7 @@ static __device__ inline void EndExchange(const Interval &interval, unsigned lon
   *interval.last = Nanoseconds();
 }
 
-/* x to the ghosts of peers; the last thread block sets the flags there, and waits for those here */
+/* x to the ghosts of peers; the last thread block sets the flags there, if it is to tell them, and waits for those here */
 static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell,
                                 BAIFlag *told, BAIFlag exchanges, unsigned *arrived, Interval interval, int *stalled,
                                 int *stalled_host)
@@ -87,7 +98,7 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
   if (!last) return;
   if (!threadIdx.x) *arrived = 0;
   BAIFenceFar();
-  for (int p = threadIdx.x; p < peers; p += blockDim.x) BAIStoreFarRelease(tell[p], exchanges);
+  for (int p = threadIdx.x; tell && p < peers; p += blockDim.x) BAIStoreFarRelease(tell[p], exchanges);
   for (int p = threadIdx.x; p < peers; p += blockDim.x) {
     const BAIFlag *flag = told + p;
 
@@ -95,34 +106,7 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
       stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchanges; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
   }
   __syncthreads();
-  if (!threadIdx.x) EndExchange(interval, start);
-}
-
-template <typename V>
-static __device__ inline void Pack(int n, const int *row, const void *x, void *to)
-{
-  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x)
-    static_cast<V *>(to)[k] = static_cast<const V *>(x)[row[k]];
-}
-
-/* What is to be copied */
-static __global__ void PackParcel(bool single, int n, const int *row, const void *x, void *to, BAIFlag *flag,
-                                  BAIFlag exchange)
-{
-  if (single) Pack<BAISingle>(n, row, x, to);
-  else Pack<BAIScalar>(n, row, x, to);
-  if (!blockIdx.x && !threadIdx.x) *flag = exchange;
-}
-
-/* Until all peers have brought their x to an exchange */
-static __global__ void WaitForPeers(int peers, BAIFlag *told, BAIFlag exchange, int *stalled, int *stalled_host)
-{
-  for (int p = threadIdx.x; p < peers; p += blockDim.x) {
-    const BAIFlag *flag = told + p;
-
-    BAISpin(
-      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchange; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
-  }
+  if (!threadIdx.x && interval.last) EndExchange(interval, start);
 }
 
 /* A mailbox for the ghosts, and the handle by which peers open it */
@@ -146,8 +130,7 @@ static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
   BAISharedDevice mine;
 
   BAITry(BAISharedDeviceGet(BAI_BACKEND_CUDA, &mine));
-  e->theirs = new (std::nothrow) BAIShared[peers + 1]();
-  if (!e->theirs) return BAIStatusOf(BAI_ERR_MEMORY);
+  e->theirs = new BAIShared[peers]();
   for (int p = 0; p < peers; p++) {
     if (!memcmp(&handles[p].device, &mine, sizeof(mine)))
       return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
@@ -159,25 +142,23 @@ static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
 }
 
 /* The tile of each row that is sent */
-static BAIStatus Tiles(BAIState state, const BAIPeers *peers, BAIInt *tile)
+static BAIStatus Tiles(BAIState state, const BAIPeers *peers, std::vector<BAIInt> &tile)
 {
-  const BAISliced             &A = state->A;
-  const std::unique_ptr<int[]> place(new (std::nothrow) int[A.row ? A.n + 1 : 1]);
+  const BAISliced &A = state->A;
+  std::vector<int> place(A.row ? A.n : 0);
 
-  if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
-  if (A.row) BAITry(BAIDownload(state, (size_t)A.n, A.place, place.get()));
-  for (BAIInt k = 0; k < peers->first[peers->peers]; k++)
-    tile[k] = (A.row ? place[peers->row[k]] : (int)peers->row[k]) / A.tile_rows;
+  if (A.row) BAITry(BAIDownload(state, (size_t)A.n, A.place, place.data()));
+  for (size_t k = 0; k < tile.size(); k++) tile[k] = (A.row ? place[peers->row[k]] : (int)peers->row[k]) / A.tile_rows;
   return BAIStatusOf(BAI_OK);
 }
 
 /* The longest run of tiles that send nothing */
-static void FindQuiet(int tiles, const BAIInt *first, int *quiet, int *loud)
+static void FindQuiet(const std::vector<int> &first, int *quiet, int *loud)
 {
   int from = 0;
 
   *quiet = *loud = 0;
-  for (int tile = 0; tile < tiles; tile++) {
+  for (int tile = 0; tile + 1 < (int)first.size(); tile++) {
     if (first[tile + 1] > first[tile]) from = tile + 1;
     else if (tile + 1 - from > *loud - *quiet) {
       *quiet = from;
@@ -186,165 +167,108 @@ static void FindQuiet(int tiles, const BAIInt *first, int *quiet, int *loud)
   }
 }
 
-/* What copies take; theirs are the handles */
-static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const Handle *theirs, BAIFlag *const *tell)
+/* What copies take */
+static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const std::vector<Handle> &theirs,
+                              const std::vector<BAIFlag *> &tell)
 {
-  BAICUDAExchange             *e     = &state->exchange;
-  const int                    n     = (int)peers->peers;
-  const size_t                 sends = (size_t)peers->first[n], size = BAIValueSize(&state->A);
-  const std::unique_ptr<int[]> row(new (std::nothrow) int[sends + 1]);
-  struct BAICUDACopies_       *c = e->copies = new (std::nothrow) BAICUDACopies_();
+  BAICUDAExchange       *e = &state->exchange;
+  struct BAICUDACopies_ *c = e->copies = new BAICUDACopies_();
+  const size_t           sends = (size_t)e->sends, size = BAIValueSize(&state->A);
+  std::vector<void *>    to(sends);
 
-  if (!row || !c) return BAIStatusOf(BAI_ERR_MEMORY);
-  c->first  = new (std::nothrow) int[n + 1]();
-  c->tell   = new (std::nothrow) BAIFlag *[n + 1]();
-  c->stream = new (std::nothrow) cudaStream_t[n + 1]();
-  if (!c->first || !c->tell || !c->stream) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (int odd = 0; odd < 2; odd++) {
-    c->to[odd]            = new (std::nothrow) char *[n + 1]();
-    c->parcel[odd].copied = new (std::nothrow) cudaEvent_t[n + 1]();
-    if (!c->to[odd] || !c->parcel[odd].copied) return BAIStatusOf(BAI_ERR_MEMORY);
-  }
-  for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[k];
-  BAITry(BAIUpload(state, sends, row.get(), &c->row));
-  for (int p = 0; p < n; p++) {
-    c->first[p + 1] = (int)peers->first[p + 1];
-    c->tell[p]      = tell[p];
-    CUDATry(cudaStreamCreateWithFlags(&c->stream[p], cudaStreamNonBlocking));
-  }
+  c->tell = tell;
+  c->first.assign(peers->first, peers->first + peers->peers + 1);
+  CUDATry(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
+  BAITry(BAIUpload(state, sends, std::vector<int>(peers->row, peers->row + sends).data(), &c->row));
   for (int odd = 0; odd < 2; odd++) {
     Parcel *parcel = &c->parcel[odd];
 
     BAITry(BAICUDAAllocate(state, sends * size, &parcel->values));
+    for (size_t k = 0; k < sends; k++) to[k] = parcel->values + k * size;
+    BAITry(BAIUpload(state, sends, to.data(), &parcel->to));
     BAITry(BAICUDAAllocate(state, sizeof(*parcel->flag), &parcel->flag));
+    BAITry(BAIUpload(state, 1, &parcel->flag, &parcel->tell));
     CUDATry(cudaEventCreateWithFlags(&parcel->packed, cudaEventDisableTiming));
-    for (int p = 0; p < n; p++) {
-      c->to[odd][p] = (char *)e->theirs[p].memory + size * (odd * theirs[p].nghost + (size_t)peers->slot[p]);
-      CUDATry(cudaEventCreateWithFlags(&parcel->copied[p], cudaEventDisableTiming));
-    }
+    CUDATry(cudaEventCreateWithFlags(&parcel->copied, cudaEventDisableTiming));
+    for (size_t p = 0; p < theirs.size(); p++)
+      c->to[odd].push_back((char *)e->theirs[p].memory + size * (odd * theirs[p].nghost + (size_t)peers->slot[p]));
   }
   return BAIStatusOf(BAI_OK);
 }
 
-static void DestroyCopies(struct BAICUDACopies_ *c, int peers)
-{
-  if (!c) return;
-  for (int p = 0; p < peers; p++) {
-    if (c->stream && c->stream[p]) (void)cudaStreamDestroy(c->stream[p]);
-  }
-  for (int odd = 0; odd < 2; odd++) {
-    for (int p = 0; p < peers; p++) {
-      if (c->parcel[odd].copied && c->parcel[odd].copied[p]) (void)cudaEventDestroy(c->parcel[odd].copied[p]);
-    }
-    if (c->parcel[odd].packed) (void)cudaEventDestroy(c->parcel[odd].packed);
-    delete[] c->parcel[odd].copied;
-    delete[] c->to[odd];
-  }
-  delete[] c->first;
-  delete[] c->tell;
-  delete[] c->stream;
-  delete c;
-}
-
-/* Opens the mailboxes of peers, and finds where each value goes that is sent, tile by tile. first, of tiles+1, is
- * theirs, and stays on the host */
-static BAIStatus Connect(BAIState state, const BAIPeers *peers, const Handle *theirs, const BAIInt *tile, BAIInt *first)
+/* Opens the mailboxes of peers, and finds where each value goes that is sent, tile by tile */
+BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
 {
   BAICUDAExchange *e = &state->exchange;
-  const size_t     n = (size_t)peers->peers, sends = (size_t)peers->first[n], size = BAIValueSize(&state->A);
-  const std::unique_ptr<BAIInt[]> send(new (std::nothrow) BAIInt[sends + 1]),
-    peer(new (std::nothrow) BAIInt[sends + 1]);
-  const std::unique_ptr<int[]>       row(new (std::nothrow) int[sends + 1]); /* as kernels count rows */
-  const std::unique_ptr<void *[]>    to(new (std::nothrow) void *[sends + 1]);
-  const std::unique_ptr<BAIFlag *[]> tell(new (std::nothrow) BAIFlag *[n + 1]);
+  const size_t     n = (size_t)peers->peers, sends = (size_t)peers->first[n], size = BAIValueSize(&state->A),
+               tiles = (size_t)state->A.tiles, ghosts = (size_t)state->nghost * size;
+  std::vector<Handle>    theirs(n);
+  std::vector<BAIInt>    tile(sends), first(tiles + 1), send(sends), peer(sends);
+  std::vector<void *>    to(sends);
+  std::vector<int>       row(sends); /* as kernels count rows */
+  std::vector<BAIFlag *> tell(n);
 
-  if (!send || !peer || !row || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
-  BAITry(Open(e, (int)n, theirs));
-  BAISortSends(peers, (BAIInt)state->A.tiles, tile, first, send.get(), peer.get());
+  for (size_t p = 0; p < n; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
+  BAITry(Open(e, (int)n, theirs.data()));
+  BAITry(Tiles(state, peers, tile));
+  BAISortSends(peers, (BAIInt)tiles, tile.data(), first.data(), send.data(), peer.data());
   for (size_t p = 0; p < n; p++)
     tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
   for (int odd = 0; odd < 2; odd++) {
     for (size_t k = 0; k < sends; k++)
       to[k] = (char *)e->theirs[peer[k]].memory +
         size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
-    BAITry(BAIUpload(state, sends, to.get(), &e->to[odd]));
+    BAITry(BAIUpload(state, sends, to.data(), &e->to[odd]));
   }
   for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[send[k]];
-  BAITry(BAIUpload(state, sends, row.get(), &e->row));
-  BAITry(BAIUpload(state, n, tell.get(), &e->tell));
+  BAITry(BAIUpload(state, sends, row.data(), &e->row));
+  row.assign(first.begin(), first.end());
+  FindQuiet(row, &e->quiet, &e->loud);
+  BAITry(BAIUpload(state, tiles + 1, row.data(), &e->first));
+  BAITry(BAIUpload(state, n, tell.data(), &e->tell));
   BAITry(BAICUDAAllocate(state, sizeof(*e->arrived), &e->arrived));
   CUDATry(cudaMemsetAsync(e->arrived, 0, sizeof(*e->arrived), state->stream));
   BAITry(BAICUDAAllocate(state, sizeof(*e->last), &e->last));
-  e->sends = (int)sends;
-  if (peers->copies) BAITry(CreateCopies(state, peers, theirs, tell.get()));
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
-{
-  BAICUDAExchange *e     = &state->exchange;
-  const size_t     sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles,
-               ghosts = (size_t)state->nghost * BAIValueSize(&state->A);
-  const std::unique_ptr<Handle[]> theirs(new (std::nothrow) Handle[peers->peers + 1]);
-  const std::unique_ptr<BAIInt[]> tile(new (std::nothrow) BAIInt[sends + 1]),
-    first(new (std::nothrow) BAIInt[tiles + 1]);
-  const std::unique_ptr<int[]> narrow(new (std::nothrow) int[tiles + 1]);
-
-  if (!theirs || !tile || !first || !narrow) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt p = 0; p < peers->peers; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
-  BAITry(Tiles(state, peers, tile.get()));
-  BAITry(Connect(state, peers, theirs.get(), tile.get(), first.get()));
-  FindQuiet((int)tiles, first.get(), &e->quiet, &e->loud);
-  for (size_t k = 0; k <= tiles; k++) narrow[k] = (int)first[k];
-  BAITry(BAIUpload(state, tiles + 1, narrow.get(), &e->first));
   BAITry(BAICUDAAllocate(state, ghosts, &e->zero));
   CUDATry(cudaMemsetAsync(e->zero, 0, ghosts, state->stream));
+  e->sends = (int)sends;
+  return peers->copies ? CreateCopies(state, peers, theirs, tell) : BAIStatusOf(BAI_OK);
+}
+
+/* A kernel that sends values, tells peers, or itself, of the exchange, and waits for as many of them */
+static BAIStatus Run(BAIState state, int sends, const BAISends &where, int peers, BAIFlag *const *tell, BAIFlag *told,
+                     BAIFlag exchange, const Interval &interval)
+{
+  const unsigned grid = (unsigned)std::max(1, std::min((sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
+
+  Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, sends, where, state->x[state->current], peers, tell,
+                                                told, exchange, state->exchange.arrived, interval,
+                                                &state->result->stalled, &state->pinned->result.stalled);
+  CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies on streams of their own; the flag of each follows its values */
-static BAIStatus Copy(BAIState state, unsigned grid)
+/* Copies on a stream of their own, of what a kernel has packed; the flag of each follows its values */
+static BAIStatus Copy(BAIState state)
 {
   BAICUDAExchange       *e      = &state->exchange;
   struct BAICUDACopies_ *c      = e->copies;
   Parcel                *parcel = &c->parcel[e->exchanges & 1];
   const size_t           size   = BAIValueSize(&state->A);
 
-  for (int p = 0; p < e->peers; p++)
-    CUDATry(cudaStreamWaitEvent(state->stream, parcel->copied[p],
-                                0)); /* in the exchange before the last; nothing, if there was none */
-  PackParcel<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, c->row, state->x[state->current],
-                                                  parcel->values, parcel->flag, e->exchanges);
-  CUDATry(cudaGetLastError());
+  CUDATry(cudaStreamWaitEvent(state->stream, parcel->copied,
+                              0)); /* in the exchange before the last; nothing, if there was none */
+  BAITry(Run(state, e->sends, {NULL, c->row, parcel->to, 0, 0}, 1, parcel->tell, parcel->flag, e->exchanges, {}));
   CUDATry(cudaEventRecord(parcel->packed, state->stream));
+  CUDATry(cudaStreamWaitEvent(c->stream, parcel->packed, 0));
   for (int p = 0; p < e->peers; p++) {
-    const size_t first = (size_t)c->first[p], n = (size_t)c->first[p + 1] - first;
+    const size_t first = c->first[p] * size, bytes = c->first[p + 1] * size - first;
 
-    CUDATry(cudaStreamWaitEvent(c->stream[p], parcel->packed, 0));
-    if (n)
-      CUDATry(cudaMemcpyAsync(c->to[e->exchanges & 1][p], (char *)parcel->values + first * size, n * size,
-                              cudaMemcpyDefault, c->stream[p]));
-    CUDATry(cudaMemcpyAsync(c->tell[p], parcel->flag, sizeof(BAIFlag), cudaMemcpyDefault, c->stream[p]));
-    CUDATry(cudaEventRecord(parcel->copied[p], c->stream[p]));
+    if (bytes)
+      CUDATry(cudaMemcpyAsync(c->to[e->exchanges & 1][p], parcel->values + first, bytes, cudaMemcpyDefault, c->stream));
+    CUDATry(cudaMemcpyAsync(c->tell[p], parcel->flag, sizeof(BAIFlag), cudaMemcpyDefault, c->stream));
   }
-  return BAIStatusOf(BAI_OK);
-}
-
-enum {
-  MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
-};
-
-/* In one kernel, which waits for the peers */
-static BAIStatus Run(BAIState state, unsigned grid, BAIFlag *told, int swept)
-{
-  BAICUDAExchange *e     = &state->exchange;
-  const BAISends   sends = {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud};
-
-  Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, sends, state->x[state->current], e->peers,
-                                                e->tell, told, e->exchanges, e->arrived,
-                                                Interval{swept, e->last, &state->pinned->worked},
-                                                &state->result->stalled, &state->pinned->result.stalled);
-  CUDATry(cudaGetLastError());
+  CUDATry(cudaEventRecord(parcel->copied, c->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -358,7 +282,6 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   BAICUDAExchange *e    = &state->exchange;
   const size_t     size = BAIValueSize(&state->A);
   const int        live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
-  const unsigned   grid = (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
 
   BAITry(BAIStalled(state));
   e->live      = live && !e->copies;
@@ -370,12 +293,11 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   BAIFlag *const told = (BAIFlag *)((char *)e->mailbox.memory + BAIMailboxFlags((size_t)state->nghost, size));
 
   state->ghost = (char *)e->mailbox.memory + (now & 1) * (size_t)state->nghost * size;
-  if (!e->copies) return Run(state, grid, told, swept);
-  BAITry(Copy(state, grid));
-  WaitForPeers<<<1, BAI_LANES, 0, state->stream>>>(e->peers, told, now, &state->result->stalled,
-                                                   &state->pinned->result.stalled);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  if (!e->copies)
+    return Run(state, e->sends, {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud}, e->peers, e->tell, told,
+               e->exchanges, {swept, e->last, &state->pinned->worked});
+  BAITry(Copy(state));
+  return Run(state, 0, {}, e->peers, NULL, told, now, {});
 }
 
 /* The mailbox stays, as peers may not have closed it yet; it goes with the rest of what connecting took */
@@ -384,8 +306,8 @@ BAIStatus BAICUDADisconnect(BAIState state)
   BAICUDAExchange *e = &state->exchange;
 
   CUDATry(cudaStreamSynchronize(state->stream));
-  for (int p = 0; e->copies && p < e->peers; p++) CUDATry(cudaStreamSynchronize(e->copies->stream[p]));
-  DestroyCopies(e->copies, e->peers);
+  if (e->copies && e->copies->stream) CUDATry(cudaStreamSynchronize(e->copies->stream));
+  delete e->copies;
   e->copies = NULL;
   for (; e->peers; e->peers--) BAITry(BAISharedClose(BAI_BACKEND_CUDA, &e->theirs[e->peers - 1]));
   return BAIStatusOf(BAI_OK);
