@@ -46,7 +46,6 @@ static __device__ inline void SetEntry(const BAISliced &A, void *a, long long at
 
 /* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it
  * has places in its slice */
-template <bool RAGGED>
 struct RowPut {
   const BAISliced &A;
   const BAISlice   s;
@@ -56,7 +55,7 @@ struct RowPut {
   bool             different;    /* there was no place for an entry */
 
   __device__ RowPut(const BAISliced &A, int slice, int lane, bool same_pattern)
-      : A(A), s(A.slice[slice]), outside(RAGGED ? BAIOutsideOf(A, s, slice, lane) : BAIOutsideByColumns(s, lane)),
+      : A(A), s(A.slice[slice]), outside(BAIOutsideOf(A, s, slice, lane)),
         lane(lane), same_pattern(same_pattern), different(false)
   {
   }
@@ -108,9 +107,8 @@ typedef struct {
 } RowSums;
 
 /* Each lane a row */
-template <bool RAGGED>
 static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first,
-                                      RowPut<RAGGED> &put, RowSums &r)
+                                      RowPut &put, RowSums &r)
 {
   for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
     const BAICSR C   = part ? M.B : M.A;
@@ -156,8 +154,7 @@ static __device__ inline T SumOfLanes(T value)
 
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
  * place that is kept for it has 0 */
-template <bool RAGGED>
-static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<RAGGED> &put,
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut &put,
                                       RowSums &r, Findings *findings)
 {
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
@@ -206,7 +203,6 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
 
 /* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none
  * are as they should be */
-template <bool RAGGED>
 static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
                             Findings *findings)
 {
@@ -219,9 +215,9 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
     const int row   = RowOfLane(A, slice, lane),
               place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
               own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
-    RowPut<RAGGED> put(A, slice, lane, same_pattern);
+    RowPut put(A, slice, lane, same_pattern);
 
-    if (!RAGGED || !IsLong(A, slice, lane)) {
+    if (!IsLong(A, slice, lane)) {
       if (row >= 0) {
         FillRow(A, M, row, BlockAt(A, place), tile_first, put, r);
         if (A.unit && r.d == BAIScalar(0)) {
@@ -234,7 +230,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
       for (int w = r.outside; w < put.outside.width; w++) put.NoneOutside(w, own);
       if (put.different) findings->different = 1;
     }
-    if (RAGGED && !same_pattern) { /* what rounds a packed slice up */
+    if (A.off_first && !same_pattern) { /* what rounds a packed slice up */
       const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
 
       for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES)
@@ -325,7 +321,7 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     const int        slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane),
               tile_first = slice / A.tile_slices * A.tile_rows,
               place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place);
-    RowPut<true> put(A, slice, row_lane, false);
+    RowPut put(A, slice, row_lane, false);
     RowSums      r      = {};
     int          length = 0;
 
@@ -417,10 +413,7 @@ static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, Piec
   const BAISliced A  = state->A;
   const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
 
-  if (A.off_first)
-    Fill<true><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
-  else
-    Fill<false><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
+  Fill<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
   CUDATry(cudaGetLastError());
   if (!A.pieces) return BAIStatusOf(BAI_OK);
   FillPieces<<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);

@@ -14,15 +14,6 @@
 #include "row.h"
 #include "solve.h"
 
-template <typename T>
-static __device__ __forceinline__ void Swap(T &a, T &b)
-{
-  const T a_was = a;
-
-  a = b;
-  b = a_was;
-}
-
 /* The sum over each warp, at its place in sums */
 static __device__ __forceinline__ void SumOfWarp(BAIReal value, BAIReal *sums)
 {
@@ -83,7 +74,9 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V
 
     if (order == BAI_OWN && solving && sweep == 1 && !publish) SumOfWarp(BAIAbs2(step) * r.d2, sums);
     y += local_omega * step;
-    Swap(now, next);
+    V *swap = now;
+    now     = next;
+    next    = swap;
     if (sweep < p.local_iters) {
       now[i] = y;
       __syncthreads();
@@ -104,7 +97,7 @@ static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const 
   __syncthreads();
   if (order == BAI_OWN) {
     if (!i) ArriveAtStop(p, c, iteration, (2 * epoch + 1) * A.tiles);
-  } else neighbors.Meet(p, iteration);
+  } else neighbors.Wait(p, iteration, true);
   const V *x = BAIIterateOf<V>(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0);
 
   if (A.overlap) { /* not before all have met */

@@ -91,23 +91,16 @@ struct BAINeighborsOf {
     }
   }
 
-  /* Until this one may begin an iteration; called by all threads, who have met when it returns */
-  __device__ void Wait(const BAISweep &s, int iteration) const
+  /* Until this one may begin an iteration, or, if they meet, until all have done as many; called by all threads, who
+   * have met when it returns */
+  __device__ void Wait(const BAISweep &s, int iteration, bool meet = false) const
   {
-    if (first >= 0) BAIWaitForTile(s, first >> 1, BAIEnough<order>(s, first, iteration));
+    if (first >= 0) BAIWaitForTile(s, first >> 1, meet ? iteration : BAIEnough<order>(s, first, iteration));
     for (int k = next; k < last; k += blockDim.x) {
       const int neighbor = s.neighbors.tile[k];
 
-      BAIWaitForTile(s, neighbor >> 1, BAIEnough<order>(s, neighbor, iteration));
+      BAIWaitForTile(s, neighbor >> 1, meet ? iteration : BAIEnough<order>(s, neighbor, iteration));
     }
-    __syncthreads();
-  }
-
-  /* The same until all have these iterations behind them */
-  __device__ void Meet(const BAISweep &s, int iterations) const
-  {
-    if (first >= 0) BAIWaitForTile(s, first >> 1, iterations);
-    for (int k = next; k < last; k += blockDim.x) BAIWaitForTile(s, s.neighbors.tile[k] >> 1, iterations);
     __syncthreads();
   }
 };
