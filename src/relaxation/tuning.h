@@ -61,6 +61,40 @@ enum {
   BAI_FAULT_TRIES = 3
 };
 
+/* On a device; docs/notebook/kernels.md has the measurements */
+enum {
+  /* Tiles with which a launch is faster than flags: of each turn of mode color, in double precision twice as many; and
+     of each thread block, for an iteration of mode sync */
+  BAI_TURN_TILES   = 1024,
+  BAI_LAUNCH_TILES = 4,
+
+  /* A queue with as many tiles for each thread block is not watched for tiles that are drawn again before they are
+     done: that takes long, and would only read an older x. A queue with more neighbours of each tile than this on
+     average gains nothing from an order */
+  BAI_UNWATCHED_TILES = 4,
+  BAI_QUEUE_NEIGHBORS = 64,
+
+  /* A matrix is ragged, and some slices packed, if a row has more entries outside its block than this, and than
+     BAI_RAGGED_MEANS rows on average; rows with more than BAI_PIECES_ROW, and again that, are cut into pieces */
+  BAI_RAGGED_ROW   = 32,
+  BAI_PIECES_ROW   = 128,
+  BAI_RAGGED_MEANS = 4,
+
+  /* A slice has its entries outside the blocks by diagonals if these are at most as many, and hold four entries each */
+  BAI_MOST_DIAGONALS    = 48,
+  BAI_DIAGONAL_ENTRIES  = 4,
+  BAI_DIAGONALS_AT_ONCE = 8, /* that are looked at before that is asked */
+
+  /* Rows with at most as many entries outside the block are read five at a time, which takes 56 registers; others 16 at
+     a time, or, in packed slices, six, whose products are in shared memory */
+  BAI_FEW_OUTSIDE  = 8,
+  BAI_PACKED_LOADS = 6,
+
+  /* A solve in one launch looks first after as many iterations, where tiles wait for each other and where they do not */
+  BAI_FIRST_LOOK         = 8,
+  BAI_FIRST_LOOK_WATCHED = 1
+};
+
 /* Partition auto is graph where less than this part of the entries is inside blocks of consecutive rows; or, for PCBAI,
    where grown blocks leave less than a tenth of |A| outside of what consecutive rows leave; on grids it is never less
    than a seventh. That is tried if consecutive rows leave a fifth outside, and if at most three quarters of a row's

@@ -55,8 +55,8 @@ struct RowPut {
   bool             different;    /* there was no place for an entry */
 
   __device__ RowPut(const BAISliced &A, int slice, int lane, bool same_pattern)
-      : A(A), s(A.slice[slice]), outside(BAIOutsideOf(A, s, slice, lane)),
-        lane(lane), same_pattern(same_pattern), different(false)
+      : A(A), s(A.slice[slice]), outside(BAIOutsideOf(A, s, slice, lane)), lane(lane), same_pattern(same_pattern),
+        different(false)
   {
   }
 
@@ -154,8 +154,8 @@ static __device__ inline T SumOfLanes(T value)
 
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
  * place that is kept for it has 0 */
-static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut &put,
-                                      RowSums &r, Findings *findings)
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut &put, RowSums &r,
+                                      Findings *findings)
 {
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
 
@@ -321,9 +321,9 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     const int        slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane),
               tile_first = slice / A.tile_slices * A.tile_rows,
               place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place);
-    RowPut put(A, slice, row_lane, false);
-    RowSums      r      = {};
-    int          length = 0;
+    RowPut  put(A, slice, row_lane, false);
+    RowSums r      = {};
+    int     length = 0;
 
     for (int first = L.first; first < L.last; first += BAI_LANES) {
       const bool there = first + lane < L.last;

@@ -5,10 +5,6 @@
 
 #include "state.h"
 
-enum {
-  BAI_PACKED_LOADS = 6 /* entries of packed rows that a thread has on their way; their products are in shared memory */
-};
-
 const void *BAIResidentKernel(const BAISliced *, BAIOrder, bool in_shared);
 const void *BAIStreamKernel(const BAISliced *);
 const void *BAIOnceKernel(const BAISliced *, BAIOrder);

@@ -12,10 +12,9 @@
 #include <new>
 
 enum {
-  THREADS            = 256,
-  NEIGHBORS_PER_TILE = 64, /* on average, with more of which a queue gains nothing from an order */
-  WORDS = 8192,            /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
-  GRID  = 4096
+  THREADS = 256,
+  WORDS   = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  GRID    = 4096
 };
 
 typedef BAIKey Pair; /* tile, tile to wait for: the latter in the lower bits */
@@ -187,7 +186,7 @@ static BAIStatus Color(BAIState state, bool needed)
   CUDATry(cudaGetLastError());
   BAITry(BAIScan(state, tiles + 1, at, at));
   BAITry(BAIDownload(state, (size_t)tiles + 1, at, first.get()));
-  if (!needed && first[tiles] / tiles > NEIGHBORS_PER_TILE / 2) return BAIStatusOf(BAI_OK);
+  if (!needed && first[tiles] / tiles > BAI_QUEUE_NEIGHBORS / 2) return BAIStatusOf(BAI_OK);
 
   const size_t                 lower_bytes = (size_t)first[tiles] * sizeof(int);
   const std::unique_ptr<int[]> lower(new (std::nothrow) int[first[tiles] + 1]);
@@ -238,7 +237,7 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
 {
   const auto         limit = needed || !state->A.off_first
             ? ULLONG_MAX
-            : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
+            : 2ull * BAI_QUEUE_NEIGHBORS * (unsigned long long)state->A.tiles; /* each may have been found twice */
   const int          tiles = state->A.tiles;
   int                bits  = 1, all;
   BAITemporary       pairs, other, values, distinct;

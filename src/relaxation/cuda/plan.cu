@@ -129,12 +129,9 @@ static void RefuseResident(const Work *work, char why[REASON])
  * mode async, and the turns of mode color, if there is enough to do in each */
 static const void *HandedKernel(const Work *work)
 {
-  enum {
-    TILES_PER_TURN = 1024 /* with which a launch a turn costs less than flags; in double precision twice as many */
-  };
   const BAISliced *A        = work->A;
   const bool       launches = work->asks & CAN_LAUNCHES, momentum = work->asks & CAN_MOMENTUM;
-  const bool       long_turns = work->turns && A->tiles / work->turns >= (A->single ? 1 : 2) * TILES_PER_TURN;
+  const bool       long_turns = work->turns && A->tiles / work->turns >= (A->single ? 1 : 2) * BAI_TURN_TILES;
 
   if (work->order == BAI_FLAGS) return launches ? BAIOnceKernel(A, BAI_FLAGS) : NULL;
   return !momentum &&
@@ -330,20 +327,14 @@ static BAIStatus NeedDone(BAIState state)
 /* What a plan whose kernel is chosen needs */
 static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
 {
-  enum {
-    TILES_PER_LAUNCH = 4, /* of a thread block, with which a launch an iteration costs less than flags */
-    TILES_UNCOUNTED = 4 /* with which one is through with a tile long before it is drawn again; and were it not, x would
-                           only be older */
-  };
-
   BAITry(NeedScratch(state, plan));
   if (mode == BAI_MODE_SYNC && !plan->once)
-    plan->once = state->A.tiles / (state->A.long_first ? 1 : TILES_PER_LAUNCH) >=
+    plan->once = state->A.tiles / (state->A.long_first ? 1 : BAI_LAUNCH_TILES) >=
       plan->grid; /* pieces of long rows are then shared by all */
   plan->waits = !plan->once && !plan->handed &&
     (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
   plan->uses_done = plan->waits ||
-    (plan->order == BAI_QUEUE && !plan->handed && state->A.tiles / TILES_UNCOUNTED < plan->grid);
+    (plan->order == BAI_QUEUE && !plan->handed && state->A.tiles / BAI_UNWATCHED_TILES < plan->grid);
   if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE)
     BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */

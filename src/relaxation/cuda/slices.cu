@@ -7,13 +7,6 @@
 #include <algorithm>
 #include <limits.h>
 
-enum {
-  RAGGED = 32,  /* entries outside the blocks, or four times the mean of all rows: with more in some row, slices may be
-                  packed */
-  LONG   = 128, /* of a row in its slice, at most, or four times the mean */
-  MAX_DIAGONALS = 48 /* of a slice */
-};
-
 /* Goes through the columns of a row outside its block, in the order of the matrix, at most so many, and counts those
  * inside meanwhile */
 struct Outside {
@@ -132,7 +125,7 @@ static __device__ bool ForDiagonals(Outside &outside, int most, F f)
       sorted = mine > least;
     }
     if (!__all_sync(~0u, sorted)) return false;
-    if (most < INT_MAX && k >= 8 && entries < 4 * k) return false;
+    if (most < INT_MAX && k >= BAI_DIAGONALS_AT_ONCE && entries < BAI_DIAGONAL_ENTRIES * k) return false;
   }
   return true;
 }
@@ -182,7 +175,7 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   if (!there) return;
   const bool is_long = off > A.most_off;
   Outside    outside(A, M, is_long ? -1 : row, block, INT_MAX);
-  const bool by_delta = ForDiagonals(outside, MAX_DIAGONALS, [&](int, int) { diagonals++; });
+  const bool by_delta = ForDiagonals(outside, BAI_MOST_DIAGONALS, [&](int, int) { diagonals++; });
 
   if (!many && by_delta) {
     loc = outside.inside + !outside.has;
@@ -314,10 +307,11 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAITry(extents.Allocate(state, (slices + 1) * sizeof(BAIExtent)));
   CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(BAIExtent), state->stream));
   BAITry(outside.Allocate(state, (size_t)slices * BAI_LANES * sizeof(int)));
-  BAIExtent *extent = (BAIExtent *)extents.p;
-  const int  mean4 = (int)(4 * ((long long)nnz[0] + nnz[1]) / A->n), ragged = std::max((int)RAGGED, mean4);
+  BAIExtent *extent      = (BAIExtent *)extents.p;
+  const int  ragged_mean = (int)(BAI_RAGGED_MEANS * ((long long)nnz[0] + nnz[1]) / A->n),
+            ragged       = std::max((int)BAI_RAGGED_ROW, ragged_mean);
 
-  A->most_off = std::max((int)LONG, mean4);
+  A->most_off = std::max((int)BAI_PIECES_ROW, ragged_mean);
   Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (int *)outside.p, extent, (Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
   Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, ragged, extent,

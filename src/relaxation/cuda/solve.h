@@ -57,9 +57,6 @@ static __device__ void SetTolerances(const BAIStop &stop, BAIControl &c, BAIReal
 
 static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
 {
-  enum {
-    FIRST_LOOK = 1 /* iteration */
-  };
   __shared__ int     decided, over, stalls;
   __shared__ BAILook look;
   BAIControl        &c    = *stop.control;
@@ -73,7 +70,7 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
   }
   if (!threadIdx.x) {
     SetTolerances(stop, c, b2);
-    BAILookStart(&look, (double)c.tol2, 0, (double)b2, FIRST_LOOK);
+    BAILookStart(&look, (double)c.tol2, 0, (double)b2, BAI_FIRST_LOOK_WATCHED);
     stalls = 0;
     BAIStoreRelease(&c.ready, 1);
   }
@@ -125,15 +122,11 @@ static __device__ void Finish(const BAISweep &p, const BAIStop &stop, BAIControl
 static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2,
                               BAIReal rnorm2)
 {
-  enum {
-    FIRST_LOOK = 8 /* iterations from the start */
-  };
-
   c.its = its;
   if (!c.ready) {
     c.ready = 1;
     SetTolerances(stop, c, stop.bnorm2 < 0 ? b2 : stop.bnorm2);
-    BAILookStart(&c.look, (double)c.tol2, its, (double)rnorm2, FIRST_LOOK);
+    BAILookStart(&c.look, (double)c.tol2, its, (double)rnorm2, BAI_FIRST_LOOK);
   } else LookNext(&c.look, its, (double)rnorm2);
   c.stalls = c.look.stalls;
   Finish(p, stop, c, rnorm2);

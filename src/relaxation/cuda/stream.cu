@@ -145,10 +145,7 @@ static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) St
 /* Those for single precision are fewer: no benchmark has rows for others */
 const void *BAIStreamKernel(const BAISliced *A)
 {
-  enum {
-    FEW = 8 /* entries of a row outside its block */
-  };
-  const bool thin = A->loc_width <= 4 && A->off_width <= FEW && !A->off_first, narrow = A->loc_width <= 8;
+  const bool thin = A->loc_width <= 4 && A->off_width <= BAI_FEW_OUTSIDE && !A->off_first, narrow = A->loc_width <= 8;
 
   if (A->loc_width > 32) return NULL;
   if (thin)
