@@ -86,66 +86,30 @@ static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which rows couple to which, on the host */
-static PetscErrorCode GetPattern(Mat Ad, BAICSR *pattern)
+/* The rows on the host, with their values or the pattern alone */
+static PetscErrorCode GetHostRows(Mat Ad, PetscBool values, BAICSR *csr)
 {
   PetscInt  rows;
   PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i,
-                        (const PetscInt **)&pattern->j, &done));
+  PetscCall(
+    MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
-  pattern->a = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestorePattern(Mat Ad, BAICSR *pattern)
-{
-  PetscInt  rows;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i,
-                            (const PetscInt **)&pattern->j, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Consecutive rows hardly couple, so that their local sweeps are in vain, there are not so many rows that better blocks
-   would be dear, and no row couples to so many that a block cannot hold them: blocks around such rows hold little of
-   them, and take long
-*/
-PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *wants)
-{
-  BAICSR csr;
-
-  PetscFunctionBegin;
-  *wants = (PetscBool)(n <= BAI_MOST_PARTITION_ROWS && bai->relax.info.block_size > 1 && bai->relax.info.blocks > 1 &&
-                       bai->relax.info.nnz_local <
-                         BAI_FEW_INSIDE * (double)(bai->relax.info.nnz_local + bai->relax.info.nnz_off));
-  if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetPattern(Ad, &csr));
-  for (PetscInt row = 0; row < n && *wants; row++)
-    *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->relax.info.block_size);
-  PetscCall(RestorePattern(Ad, &csr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same with values */
-static PetscErrorCode GetHostRows(Mat Ad, BAICSR *csr)
-{
-  PetscFunctionBegin;
-  PetscCall(GetPattern(Ad, csr));
-  PetscCall(MatSeqAIJGetArrayRead(Ad, (const PetscScalar **)&csr->a));
+  csr->a = NULL;
+  if (values) PetscCall(MatSeqAIJGetArrayRead(Ad, (const PetscScalar **)&csr->a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RestoreHostRows(Mat Ad, BAICSR *csr)
 {
+  PetscInt  rows;
+  PetscBool done;
+
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJRestoreArrayRead(Ad, (const PetscScalar **)&csr->a));
-  PetscCall(RestorePattern(Ad, csr));
+  if (csr->a) PetscCall(MatSeqAIJRestoreArrayRead(Ad, (const PetscScalar **)&csr->a));
+  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&csr->i,
+                            (const PetscInt **)&csr->j, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,55 +124,86 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 }
 
 /*
-   PCBAI: blocks grown along strong couplings leave much less outside than consecutive rows. Not where rows are nodes of several unknowns, which such blocks would cut, nor for a
-   product P^T A P: what is between its blocks matters little on a coarse level of multigrid
+   Consecutive rows hardly couple, so that their local sweeps are in vain, and no row couples to so many that a block
+   cannot hold them: blocks around such rows hold little of them, and take long. Each row couples to as many of other
+   ranks. A look at some rows saves that at all of them where it can
 */
-PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
+static PetscBool HardlyCouple(const BAICSR *A, PetscInt n, PetscInt block_size, double others)
 {
+  for (int all_rows = 0; all_rows < 2; all_rows++) {
+    const PetscInt step   = all_rows ? 1 : PetscMax(1, n / BAI_PARTITION_LOOKS);
+    double         inside = 0, all = 0;
+
+    for (PetscInt row = 0; row < n; row += step) {
+      const PetscInt first = row - row % block_size;
+
+      if (A->i[row + 1] - A->i[row] > block_size) return PETSC_FALSE;
+      all += others;
+      for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+        inside += A->j[k] != row && A->j[k] >= first && A->j[k] < first + block_size;
+        all += A->j[k] != row;
+      }
+    }
+    if (inside >= (all_rows ? 1 : 2) * BAI_FEW_INSIDE * all) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+/*
+   The blocks of partition auto: graph where consecutive rows hardly couple. For PCBAI it is also graph, along strong
+   couplings, where these blocks leave much less outside than consecutive rows. Not where rows are nodes of several
+   unknowns, which such blocks would cut, nor for a product P^T A P: what is between its blocks matters little on a
+   coarse level of multigrid
+*/
+PetscErrorCode BAIFindPartition(const BAI *bai, Mat Ad, BAIPartitionType *type, PetscBool *strong)
+{
+  const PetscInt block_size = bai->relax.use.block_size;
   BAICSR         csr;
   MatProductType product;
+  MatInfo        local, own;
   PetscInt       n, bs;
   double         consecutive, grown;
 
   PetscFunctionBegin;
-  *wants = PETSC_FALSE;
+  *strong = PETSC_FALSE;
+  *type   = BAI_PARTITION_NATURAL;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  if (n > BAI_MOST_PARTITION_ROWS || n <= block_size || block_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetBlockSize(bai->relax.A, &bs));
   PetscCall(MatProductGetType(bai->relax.A, &product));
-  if (bai->face->solves || product == MATPRODUCT_PtAP || bs > 1 || n > BAI_MOST_PARTITION_ROWS ||
-      n <= bai->relax.use.block_size || bai->relax.use.block_size == 1)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetHostRows(Ad, &csr));
-  PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->relax.use.block_size, &consecutive, &grown), n));
+  PetscCall(MatGetInfo(bai->relax.A, MAT_LOCAL, &local));
+  PetscCall(MatGetInfo(Ad, MAT_LOCAL, &own));
+  if (!bai->face->solves && product != MATPRODUCT_PtAP && bs == 1) {
+    PetscCall(GetHostRows(Ad, PETSC_TRUE, &csr));
+    PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)block_size, &consecutive, &grown), n));
+    PetscCall(RestoreHostRows(Ad, &csr));
+    *strong = (PetscBool)(grown < BAI_MUCH_LESS_OUTSIDE * consecutive);
+    PetscCall(PetscInfo(bai->obj,
+                        "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong "
+                        "couplings would leave %g\n",
+                        consecutive, grown));
+  }
+  PetscCall(GetHostRows(Ad, PETSC_FALSE, &csr));
+  if (*strong || HardlyCouple(&csr, n, block_size, (local.nz_used - own.nz_used) / (double)n))
+    *type = BAI_PARTITION_GRAPH;
   PetscCall(RestoreHostRows(Ad, &csr));
-  *wants = (PetscBool)(grown < BAI_MUCH_LESS_OUTSIDE * consecutive);
-  PetscCall(PetscInfo(
-    bai->obj,
-    "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong couplings would leave %g\n",
-    consecutive, grown));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks,
-                                        BAIInt *first, BAIInt *row)
+static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, PetscInt n, BAIPartition *partition, BAIInt *first,
+                                        BAIInt *row)
 {
-  const BAIInt       block_size = (BAIInt)bai->relax.use.block_size;
-  BAICSR             csr;
-  const PetscScalar *a;
-  BAIStatus          status;
+  const BAIInt    block_size = (BAIInt)bai->relax.use.block_size;
+  const PetscBool rcm        = (PetscBool)(bai->relax.use.partition == BAI_PARTITION_RCM);
+  const PetscBool pattern    = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->relax.strong);
+  BAICSR          csr; /* where auto looks at the pattern only, so do the blocks, and not at which values came first */
 
   PetscFunctionBegin;
-  if (type == BAI_PARTITION_RCM) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
-  PetscCall(GetPattern(Ad, &csr));
-  PetscCall(MatSeqAIJGetArrayRead(Ad, &a));
-  if (bai->options.partition != BAI_PARTITION_AUTO || bai->relax.strong)
-    csr.a = (const BAIScalar *)
-      a; /* where auto looks at the pattern only, so do the blocks, and not at which values came first */
-  if (type == BAI_PARTITION_RCM) status = BAIPartitionOrder(n, &csr, block_size, blocks, first, row);
-  else status = BAIPartitionGraph(n, &csr, block_size, blocks, first, row);
-  PetscCall(CheckStatus(status, n));
-  PetscCall(MatSeqAIJRestoreArrayRead(Ad, &a));
-  PetscCall(RestorePattern(Ad, &csr));
+  if (rcm) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
+  PetscCall(GetHostRows(Ad, (PetscBool)!pattern, &csr));
+  PetscCall(
+    CheckStatus((rcm ? BAIPartitionOrder : BAIPartitionGraph)(n, &csr, block_size, &partition->blocks, first, row), n));
+  PetscCall(RestoreHostRows(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,12 +226,12 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(partition->blocks + 1, &first));
   PetscCall(PetscMalloc1(partition->blocks + 1, &own));
-  PetscCall(GetPattern(Ad, &csr));
+  PetscCall(GetHostRows(Ad, PETSC_FALSE, &csr));
   PetscCall(CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, NULL), n));
   PetscCall(PetscMalloc1(first[partition->blocks] + 1, &row));
   PetscCall(
     CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, (BAIInt *)row), n));
-  PetscCall(RestorePattern(Ad, &csr));
+  PetscCall(RestoreHostRows(Ad, &csr));
   PetscCall(BAIDestroyPartition(partition));
   partition->first = (const BAIInt *)first;
   partition->own   = (const BAIInt *)own;
@@ -245,9 +240,10 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
 }
 
 /* On this rank; nothing for BAI_PARTITION_NATURAL without overlap */
-PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIPartition *partition)
+PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partition)
 {
-  const BAIPartitionType type = bai->relax.use.partition;
+  const BAIPartitionType type    = bai->relax.use.partition;
+  const PetscInt         overlap = bai->relax.use.overlap;
   PetscInt               n, m[3], dof, *first, *row;
 
   PetscFunctionBegin;
@@ -266,7 +262,7 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIP
                                   &partition->blocks, (BAIInt *)first, (BAIInt *)row)
                   .code,
                PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
-  } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
+  } else PetscCall(PartitionByMatrix(bai, Ad, n, partition, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;
   if (overlap) PetscCall(ExtendPartition(Ad, n, overlap, partition));

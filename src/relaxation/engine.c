@@ -70,10 +70,26 @@ BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   return status;
 }
 
-BAIStatus BAIEngineUpdateValues(BAIEngine engine, const BAIMatrix *matrix)
-{
-  return engine->ops->update(engine->state, matrix);
-}
+/* Calls that go to the backend as they are; those that it does not have are not built */
+#define FORWARD(Name, operation, parameters, arguments) \
+  BAIStatus BAIEngine##Name parameters \
+  { \
+    return engine->ops->operation ? engine->ops->operation arguments : BAIStatusOf(BAI_ERR_NOT_BUILT); \
+  }
+FORWARD(UpdateValues, update, (BAIEngine engine, const BAIMatrix *matrix), (engine->state, matrix))
+FORWARD(Prepare, prepare, (BAIEngine engine, BAIMode mode), (engine->state, mode))
+FORWARD(Color, color, (BAIEngine engine, const BAIInt *ghost, BAIInt *color), (engine->state, ghost, color))
+FORWARD(Show, show, (BAIEngine engine, BAIInt n, const BAIInt *row, BAIScalar *x), (engine->state, n, row, x))
+FORWARD(Look, look, (BAIEngine engine, const BAIScalar *ghost), (engine->state, ghost))
+FORWARD(Solve, solve, (BAIEngine engine, const BAITolerances *t, const BAIStep *step, BAISolution *solution),
+        (engine->state, t, step, solution))
+FORWARD(Share, share, (BAIEngine engine, BAIInt peers, BAIHandle *mine), (engine->state, peers, mine))
+FORWARD(Sums, sums, (BAIEngine engine, BAIReal *inside, BAIReal *outside), (engine->state, inside, outside))
+FORWARD(Shares, shares, (BAIEngine engine, BAIReal *share), (engine->state, share))
+FORWARD(Flip, flip, (BAIEngine engine, BAIInt *flipped), (engine->state, flipped))
+FORWARD(Stats, stats, (BAIEngine engine, BAIStats *stats), (engine->state, stats))
+FORWARD(Wait, wait, (BAIEngine engine), (engine->state))
+FORWARD(Unbind, unbind, (BAIEngine engine), (engine->state))
 
 BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_zero)
 {
@@ -84,31 +100,12 @@ BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_z
   return engine->ops->bind(engine->state, vectors, guess_zero);
 }
 
-BAIStatus BAIEnginePrepare(BAIEngine engine, BAIMode mode)
-{
-  return engine->ops->prepare(engine->state, mode);
-}
-
-BAIStatus BAIEngineColor(BAIEngine engine, const BAIInt *ghost, BAIInt *color)
-{
-  return engine->ops->color ? engine->ops->color(engine->state, ghost, color) : BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
 BAIStatus BAIEngineTakeTurns(BAIEngine engine, BAIInt turns, const BAIInt *color)
 {
-  BAITry(engine->ops->turns ? engine->ops->turns(engine->state, turns, color) : BAIStatusOf(BAI_ERR_NOT_BUILT));
+  if (!engine->ops->turns) return BAIStatusOf(BAI_ERR_NOT_BUILT);
+  BAITry(engine->ops->turns(engine->state, turns, color));
   engine->turns = turns;
   return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIEngineShow(BAIEngine engine, BAIInt rows, const BAIInt *row, BAIScalar *x)
-{
-  return engine->ops->show ? engine->ops->show(engine->state, rows, row, x) : BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
-BAIStatus BAIEngineLook(BAIEngine engine, const BAIScalar *ghost)
-{
-  return engine->ops->look ? engine->ops->look(engine->state, ghost) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
 /* Global iterations that are done before ranks have to know of each other's */
@@ -203,20 +200,10 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIEngineSolve(BAIEngine engine, const BAITolerances *tolerances, const BAIStep *step, BAISolution *solution)
-{
-  return engine->ops->solve(engine->state, tolerances, step, solution);
-}
-
 BAIStatus BAIEngineResidual(BAIEngine engine, BAIReal *norm2)
 {
   BAITry(Exchange(engine, BAI_GHOSTS_FIXED));
   return engine->ops->residual(engine->state, norm2);
-}
-
-BAIStatus BAIEngineShare(BAIEngine engine, BAIInt peers, BAIHandle *mine)
-{
-  return engine->ops->share(engine->state, peers, mine);
 }
 
 BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers, const BAIHandle *theirs)
@@ -249,49 +236,14 @@ BAIStatus BAIEngineDisconnect(BAIEngine engine)
   return engine->ops->disconnect(engine->state);
 }
 
-BAIStatus BAIEngineSums(BAIEngine engine, BAIReal *inside, BAIReal *outside)
-{
-  return engine->ops->sums(engine->state, inside, outside);
-}
-
 const BAIPartition *BAIEnginePartition(BAIEngine engine)
 {
   return engine->partition.first ? &engine->partition : NULL;
 }
 
-BAIStatus BAIEngineShares(BAIEngine engine, BAIReal *share)
-{
-  return engine->ops->shares(engine->state, share);
-}
-
-BAIStatus BAIEngineFlip(BAIEngine engine, BAIInt *flipped)
-{
-  return engine->ops->flip(engine->state, flipped);
-}
-
 void BAIEngineRecover(BAIEngine engine, BAIInt iteration)
 {
   engine->ops->recover(engine->state, iteration);
-}
-
-BAIStatus BAIEngineStats(BAIEngine engine, BAIStats *stats)
-{
-  return engine->ops->stats(engine->state, stats);
-}
-
-BAIStatus BAIEngineWait(BAIEngine engine)
-{
-  return engine->ops->wait(engine->state);
-}
-
-BAIStatus BAIEngineForgetStats(BAIEngine engine)
-{
-  return engine->ops->stats(engine->state, NULL);
-}
-
-BAIStatus BAIEngineUnbind(BAIEngine engine)
-{
-  return engine->ops->unbind(engine->state);
 }
 
 BAIStatus BAIEngineExplain(BAIEngine engine, BAIMode mode, char *text, size_t size)

@@ -293,9 +293,8 @@ BAIStatus           BAIEngineShares(BAIEngine, BAIReal *share);
 BAIStatus BAIEngineFlip(BAIEngine, BAIInt *flipped);
 /* Rows or blocks that faults have stopped are updated again from this iteration on; BAI_INT_MAX: never */
 void BAIEngineRecover(BAIEngine, BAIInt iteration);
-/* What was counted since it was forgotten the last time; only if the parameters ask for it */
+/* The counts since they were forgotten the last time; NULL: forget them. Only if the parameters ask for statistics */
 BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
-BAIStatus BAIEngineForgetStats(BAIEngine);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
 /* Until what was asked for is done, as idle_wait says; who does not call it waits where results are needed */

@@ -1,15 +1,8 @@
 #include "partition.h"
 #include "tuning.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(PETSC_USE_COMPLEX)
-  #include <complex.h>
-  #define Abs(a) cabs(a)
-#else
-  #define Abs(a) fabs((double)(a))
-#endif
+#include <tgmath.h>
 
 static BAIInt CeilOf(BAIInt a, BAIInt b)
 {
@@ -94,42 +87,40 @@ BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BA
   return BAIStatusOf(BAI_OK);
 }
 
+/* A row of a block, and its entries outside the block */
+typedef struct {
+  BAIInt outside, place, row;
+} SortedRow;
+
+static int ByOutside(const void *a, const void *b)
+{
+  const SortedRow *x = a, *y = b;
+
+  if (x->outside != y->outside) return x->outside < y->outside ? -1 : 1;
+  return x->place < y->place ? -1 : 1;
+}
+
 /* Inside each block, rows with fewer entries outside it first, otherwise in the order in which they are */
 static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const BAIInt *first, BAIInt *row)
 {
-  BAIInt   *block = malloc(((size_t)n + 1) * sizeof(*block)), *outside = malloc(((size_t)n + 1) * sizeof(*outside));
-  BAIInt   *sorted = calloc((size_t)n + 1, sizeof(*sorted)), *count = malloc(((size_t)n + 2) * sizeof(*count));
-  BAIStatus status = block && outside && sorted && count ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
+  BAIInt    *block  = malloc(((size_t)n + 1) * sizeof(*block));
+  SortedRow *sorted = malloc(((size_t)n + 1) * sizeof(*sorted));
+  const int  room   = block && sorted;
 
-  if (!status.code) {
-    for (BAIInt b = 0; b < blocks; b++) {
-      for (BAIInt p = first[b]; p < first[b + 1]; p++) block[row[p]] = b;
-    }
-    for (BAIInt b = 0; b < blocks; b++) {
-      BAIInt most = 0;
-
-      for (BAIInt p = first[b]; p < first[b + 1]; p++) {
-        outside[p] = 0;
-        for (BAIInt k = A->i[row[p]]; k < A->i[row[p] + 1]; k++) outside[p] += block[A->j[k]] != b;
-        if (outside[p] > most) most = outside[p];
-      }
-      for (BAIInt c = 0; c <= most; c++) count[c] = 0;
-      for (BAIInt p = first[b]; p < first[b + 1]; p++) count[outside[p]]++;
-      for (BAIInt c = 0, at = first[b]; c <= most; c++) {
-        const BAIInt many = count[c];
-
-        count[c] = at;
-        at += many;
-      }
-      for (BAIInt p = first[b]; p < first[b + 1]; p++) sorted[count[outside[p]]++] = row[p];
-    }
-    for (BAIInt p = 0; p < n; p++) row[p] = sorted[p];
+  for (BAIInt b = 0; b < blocks && room; b++) {
+    for (BAIInt p = first[b]; p < first[b + 1]; p++) block[row[p]] = b;
   }
+  for (BAIInt b = 0; b < blocks && room; b++) {
+    for (BAIInt p = first[b]; p < first[b + 1]; p++) {
+      sorted[p] = (SortedRow){0, p, row[p]};
+      for (BAIInt k = A->i[row[p]]; k < A->i[row[p] + 1]; k++) sorted[p].outside += block[A->j[k]] != b;
+    }
+    qsort(sorted + first[b], (size_t)(first[b + 1] - first[b]), sizeof(*sorted), ByOutside);
+  }
+  for (BAIInt p = 0; p < n && room; p++) row[p] = sorted[p].row;
   free(block);
-  free(outside);
   free(sorted);
-  free(count);
-  return status;
+  return BAIStatusOf(room ? BAI_OK : BAI_ERR_MEMORY);
 }
 
 BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
@@ -234,7 +225,7 @@ static BAIStatus Join(Growth *g, const BAICSR *A, BAIInt block, BAIInt row)
   g->strength[row] = -(double)block - 1;
   for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
     const BAIInt    j = A->j[k];
-    const Candidate c = {g->strength[j] + (A->a ? Abs(A->a[k]) : 1), g->found++, j};
+    const Candidate c = {g->strength[j] + (A->a ? fabs(A->a[k]) : 1), g->found++, j};
 
     if (g->strength[j] < 0 || c.strength <= g->strength[j]) continue;
     g->strength[j] = c.strength;
@@ -281,7 +272,7 @@ static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *c
 
     if (row >= n) break;
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
-      const double size = A->j[k] == row ? 0 : Abs(A->a[k]);
+      const double size = A->j[k] == row ? 0 : fabs(A->a[k]);
 
       all += size;
       if (A->j[k] / block_size != row / block_size) outside += size;
@@ -289,7 +280,7 @@ static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *c
     }
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       couplings += A->j[k] != row;
-      few += A->j[k] != row && Abs(A->a[k]) >= BAI_STRONG_COUPLING * most;
+      few += A->j[k] != row && fabs(A->a[k]) >= BAI_STRONG_COUPLING * most;
     }
   }
   *consecutive = all > 0 ? outside / all : 0;
@@ -323,7 +314,7 @@ BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *A, BAIInt block_size, double *
     }
     for (BAIInt at = 0; at < rows; at++) {
       for (BAIInt k = A->i[row[at]]; k < A->i[row[at] + 1]; k++) {
-        const double size = Abs(A->a[k]);
+        const double size = fabs(A->a[k]);
 
         if (A->j[k] == row[at]) continue;
         all += size;

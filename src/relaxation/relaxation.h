@@ -96,9 +96,8 @@ PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
 /* blocks.c */
 PETSC_INTERN PetscErrorCode BAIChooseBlockSize(const BAI *, Mat, PetscInt *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
-PETSC_INTERN PetscErrorCode BAIWantsStrong(const BAI *, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
-PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, PetscInt, BAIPartition *);
+PETSC_INTERN PetscErrorCode BAIFindPartition(const BAI *, Mat, BAIPartitionType *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
 
 /* weight.c */

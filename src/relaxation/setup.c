@@ -232,42 +232,27 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
           row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
 }
 
-/* The engine, for the partition in use and so much overlap */
-static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAIStatus *status)
+/* The engine, with the blocks that are asked for or found */
+static PetscErrorCode CreateEngine(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
 {
+  BAIRelaxation      *relax     = &bai->relax;
   BAIPartition        partition = {.first = NULL};
   const BAIPartition *blocks;
 
   PetscFunctionBegin;
-  BAIEngineDestroy(&bai->relax.engine);
-  if (!bai->origin) PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
+  BAIEngineDestroy(&relax->engine);
+  relax->strong = PETSC_FALSE;
+  if (bai->options.partition == BAI_PARTITION_AUTO)
+    PetscCall(BAIFindPartition(bai, Ad, &relax->use.partition, &relax->strong));
+  if (!bai->origin) PetscCall(BAICreatePartition(bai, Ad, &partition));
   blocks  = bai->origin ? BAIEnginePartition(bai->origin->relax.engine) : partition.first ? &partition : NULL;
-  *status = BAIEngineCreate(bai->relax.use.backend, M, blocks, &bai->relax.use.p, &bai->relax.engine);
+  *status = BAIEngineCreate(relax->use.backend, M, blocks, &relax->use.p, &relax->engine);
   if (status->code == BAI_ERR_DIAGONAL &&
-      !bai->relax.unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
-    bai->relax.unit = bai->relax.use.p.unit = bai->face->solves ? BAI_UNIT_ROWS : BAI_UNIT_ALL;
-    *status = BAIEngineCreate(bai->relax.use.backend, M, blocks, &bai->relax.use.p, &bai->relax.engine);
+      !relax->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+    relax->unit = relax->use.p.unit = bai->face->solves ? BAI_UNIT_ROWS : BAI_UNIT_ALL;
+    *status                         = BAIEngineCreate(relax->use.backend, M, blocks, &relax->use.p, &relax->engine);
   }
   PetscCall(BAIDestroyPartition(&partition));
-  if (!status->code) BAIEngineInfo(bai->relax.engine, &bai->relax.info);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With partition auto along strong couplings, or first in natural order, which shows whether that is good enough */
-static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
-{
-  const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO);
-  PetscBool       graph;
-
-  PetscFunctionBegin;
-  bai->relax.strong = PETSC_FALSE;
-  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->relax.strong));
-  if (choose) bai->relax.use.partition = bai->relax.strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
-  PetscCall(Create(bai, Ad, M, choose && !bai->relax.strong ? 0 : bai->relax.use.overlap, status));
-  if (!choose || bai->relax.strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
-  if (graph) bai->relax.use.partition = BAI_PARTITION_GRAPH;
-  if (graph || bai->relax.use.overlap) PetscCall(Create(bai, Ad, M, bai->relax.use.overlap, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,7 +350,7 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   if (*work == WORK_ENGINE) {
     PetscCall(BAIDisconnect(bai));
     PetscCall(BAIScatterCreate(bai, m->A, m->other, m->nghost, m->garray));
-    mine = CreateBest(bai, m->square, &M, &status);
+    mine = CreateEngine(bai, m->square, &M, &status);
     bai->relax.setups++;
   } else bai->relax.updates++;
   PetscCall(RestoreRows(choice->backend, m, &M));

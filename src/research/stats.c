@@ -38,7 +38,7 @@ PetscErrorCode BAIStatsStart(BAI *bai)
   c->its   = 0;
   c->after = c->gpu = c->cpu = -1.0;
   if (!bai->options.stats) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAICheckStatus(bai, BAIEngineForgetStats(bai->relax.engine)));
+  PetscCall(BAICheckStatus(bai, BAIEngineStats(bai->relax.engine, NULL)));
   PetscCall(ReadEnergy(bai, &c->begin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -88,8 +88,8 @@ static void Send(BAIState state, BAIInt first, BAIInt last)
   void *const           *to = e->to[e->exchanges & 1];
 
   for (BAIInt k = first; k < last; k++) {
-    if (state->A.single) BAIStoreSingle(to[k], 0, BAILoadSingle(state->x, e->row[k]));
-    else BAIStore(to[k], 0, BAILoad(state->x, e->row[k]));
+    if (state->A.single) BAIStore((BAIAtomicSingle *)to[k], 0, BAILoad((BAIAtomicSingle *)state->x, e->row[k]));
+    else BAIStore((BAIAtomic *)to[k], 0, BAILoad((BAIAtomic *)state->x, e->row[k]));
   }
 }
 

@@ -77,13 +77,13 @@ static inline BAIInt BAIGroupEnd(BAIState state, BAIInt group)
 /* x_i, as the caller knows it */
 static inline BAIScalar BAIGetX(BAIState state, BAIInt i)
 {
-  return state->A.single ? BAILoadSingle(state->x, i) / state->scale : BAILoad(state->x, i);
+  return state->A.single ? BAILoad((BAIAtomicSingle *)state->x, i) / state->scale : BAILoad((BAIAtomic *)state->x, i);
 }
 
 static inline void BAISetX(BAIState state, BAIInt i, BAIScalar value)
 {
-  if (state->A.single) BAIStoreSingle(state->x, i, (BAISingle)(value * state->scale));
-  else BAIStore(state->x, i, value);
+  if (state->A.single) BAIStore((BAIAtomicSingle *)state->x, i, (BAISingle)(value * state->scale));
+  else BAIStore((BAIAtomic *)state->x, i, value);
 }
 
 BAIStatus BAIHostStatsCreate(BAIState);

@@ -4,16 +4,14 @@
 #include "host.h"
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct BAIHostStats_ {
-  BAIInt           blocks;
-  size_t          *first;   /* blocks+1: where the blocks that one reads begin */
-  BAIInt          *other;   /* those */
-  _Atomic(BAIInt) *updates; /* that others can see */
-  double          *last, begin;
-  int64_t         *all; /* updates once more, as they are reported */
-  _Atomic(int64_t) reads[2 * BAI_MOST_STALE + 1];
+  BAIInt   blocks;
+  size_t  *first;   /* blocks+1: where the blocks that one reads begin */
+  BAIInt  *other;   /* those */
+  int64_t *updates; /* that others can see */
+  double  *last, begin;
+  int64_t  reads[2 * BAI_MOST_STALE + 1];
 };
 
 /* The blocks that each block reads, each once; only counted if there is no room yet */
@@ -42,23 +40,20 @@ BAIStatus BAIHostStatsCreate(BAIState state)
   const size_t       n    = (size_t)A->blocks + 1;
   BAIInt            *seen = malloc(n * sizeof(*seen));
   BAIHostStats      *s = state->stats = calloc(1, sizeof(*s));
-  BAIStatus          status;
 
   if (s) {
     s->blocks  = A->blocks;
     s->first   = malloc(n * sizeof(*s->first));
     s->updates = malloc(n * sizeof(*s->updates));
     s->last    = malloc(n * sizeof(*s->last));
-    s->all     = malloc(n * sizeof(*s->all));
   }
-  if (seen && s && s->first && s->updates && s->last && s->all) {
+  if (seen && s && s->first && s->updates && s->last) {
     FindOthers(A, seen, s);
     s->other = malloc((s->first[A->blocks] + 1) * sizeof(*s->other));
     if (s->other) FindOthers(A, seen, s);
   }
-  status = BAIStatusOf(seen && s && s->other ? BAI_OK : BAI_ERR_MEMORY);
   free(seen);
-  return status.code ? status : BAIHostStatsGet(state, NULL);
+  return s && s->other ? BAIHostStatsGet(state, NULL) : BAIStatusOf(BAI_ERR_MEMORY);
 }
 
 void BAIHostStatsDestroy(BAIHostStats *s)
@@ -68,24 +63,29 @@ void BAIHostStatsDestroy(BAIHostStats *s)
   free(s->other);
   free(s->updates);
   free(s->last);
-  free(s->all);
   free(s);
 }
 
-/* A block begins a global iteration; in mode sync what it reads is never anything but the previous iterate */
+static int64_t UpdatesOf(const BAIHostStats *s, BAIInt block)
+{
+  int64_t updates;
+
+#pragma omp atomic read
+  updates = s->updates[block];
+  return updates;
+}
+
+/* A block begins a global iteration; in mode sync it reads nothing but the previous iterate */
 void BAIHostStatsRead(BAIHostStats *s, BAIInt block)
 {
-  const BAIInt mine = atomic_load_explicit(s->updates + block, memory_order_relaxed);
+  const int64_t mine = UpdatesOf(s, block), most = BAI_MOST_STALE;
 
   for (size_t k = s->first[block]; k < s->first[block + 1]; k++) {
-    const BAIInt stale = mine - atomic_load_explicit(s->updates + s->other[k], memory_order_relaxed);
+    const int64_t stale = mine - UpdatesOf(s, s->other[k]);
+    const int64_t bin   = most + (stale < -most ? -most : stale > most ? most : stale);
 
-    atomic_fetch_add_explicit(s->reads +
-                                (stale < -BAI_MOST_STALE    ? -BAI_MOST_STALE
-                                   : stale > BAI_MOST_STALE ? BAI_MOST_STALE
-                                                            : stale) +
-                                BAI_MOST_STALE,
-                              1, memory_order_relaxed);
+#pragma omp atomic
+    s->reads[bin]++;
   }
 }
 
@@ -93,28 +93,23 @@ void BAIHostStatsRead(BAIHostStats *s, BAIInt block)
 void BAIHostStatsWrote(BAIHostStats *s, BAIInt block)
 {
   s->last[block] = omp_get_wtime() - s->begin;
-  atomic_fetch_add_explicit(s->updates + block, 1, memory_order_relaxed);
+#pragma omp atomic
+  s->updates[block]++;
 }
 
 BAIStatus BAIHostStatsGet(BAIState state, BAIStats *stats)
 {
   BAIHostStats *s = state->stats;
 
-  if (!stats) {
-    for (BAIInt block = 0; block < s->blocks; block++) {
-      atomic_init(s->updates + block, 0);
-      s->last[block] = 0;
-    }
-    for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) atomic_init(s->reads + k, 0);
-    s->begin = omp_get_wtime();
+  if (stats) {
+    memcpy(stats->reads, s->reads, sizeof(s->reads));
+    stats->units   = s->blocks;
+    stats->updates = s->updates;
+    stats->last    = s->last;
     return BAIStatusOf(BAI_OK);
   }
-  for (BAIInt block = 0; block < s->blocks; block++)
-    s->all[block] = atomic_load_explicit(s->updates + block, memory_order_relaxed);
-  for (int k = 0; k <= 2 * BAI_MOST_STALE; k++)
-    stats->reads[k] = atomic_load_explicit(s->reads + k, memory_order_relaxed);
-  stats->units   = s->blocks;
-  stats->updates = s->all;
-  stats->last    = s->last;
+  for (BAIInt block = 0; block < s->blocks; block++) s->last[block] = (double)(s->updates[block] = 0);
+  memset(s->reads, 0, sizeof(s->reads));
+  s->begin = omp_get_wtime();
   return BAIStatusOf(BAI_OK);
 }

@@ -1,12 +1,38 @@
 /*
-   Block-asynchronous iteration, as defined in engine.h
+   Block-asynchronous iteration, as defined in engine.h, and ||b - A x||^2 of the x reached.
+
+   Value is the type of the iterate and its residual, Inner that of the local sweeps. This file is compiled once as it
+   is, and once by each of its twins, which define BAI_IN_SINGLE or BAI_IN_MIXED and include it
 */
 #include "../fault.h"
 #include "../../common/fourth_kind.h"
 #include "../../common/scale.h"
-#include "precision.h"
+#include "host.h"
 #include <omp.h>
 #include <sched.h>
+
+#if defined(BAI_IN_SINGLE)
+typedef BAISingle       Value;
+typedef float           ValueReal;
+typedef BAIAtomicSingle Atomic;
+  #define InThis(name) name##Single
+#else
+typedef BAIScalar Value;
+typedef BAIReal   ValueReal;
+typedef BAIAtomic Atomic;
+#endif
+#if defined(BAI_IN_MIXED)
+  #define InThis(name) name##Mixed
+#elif !defined(BAI_IN_SINGLE)
+  #define InThis(name) name
+#endif
+#if defined(BAI_IN_SINGLE) || defined(BAI_IN_MIXED)
+typedef BAISingle Inner;
+typedef float     InnerReal;
+#else
+typedef BAIScalar Inner;
+typedef BAIReal   InnerReal;
+#endif
 
 /* How the blocks of one global iteration are updated */
 typedef struct {
@@ -62,7 +88,7 @@ static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
   for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) {
     const BAIInt j = A->off_j[k];
 
-    sum -= off_a[k] * (j < A->n ? Load(x, j) : Load(ghost, j - A->n));
+    sum -= off_a[k] * (j < A->n ? BAILoad(x, j) : BAILoad(ghost, j - A->n));
   }
   return sum;
 }
@@ -82,9 +108,9 @@ static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Val
   for (BAIInt i = 0; i < m; i++) {
     const BAIInt row = BAIRowAt(A, first + i);
 
-    r[i] = SumOutside(state, first + i, u->x) - (Value)A->d[first + i] * Load(u->x, row);
+    r[i] = SumOutside(state, first + i, u->x) - (Value)A->d[first + i] * BAILoad(u->x, row);
     for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++)
-      r[i] -= loc_a[k] * Load(u->x, BAIRowAt(A, first + A->loc_j[k]));
+      r[i] -= loc_a[k] * BAILoad(u->x, BAIRowAt(A, first + A->loc_j[k]));
     if (BAIAbs(r[i]) > largest) largest = BAIAbs(r[i]);
   }
   if (sizeof(Inner) < sizeof(Value)) scale = (ValueReal)BAIScaleOf(ilogb((double)largest));
@@ -107,7 +133,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
 
   for (BAIInt i = 0; i < m; i++) {
     if (!refined) s[i] = (Inner)SumOutside(state, first + i, u.x);
-    y[i] = refined ? 0 : (Inner)Load(u.x, BAIRowAt(A, first + i));
+    y[i] = refined ? 0 : (Inner)BAILoad(u.x, BAIRowAt(A, first + i));
   }
   if (state->stats) BAIHostStatsRead(state->stats, block);
   if (u.fault) FlipSums(u.fault, A, first, m, s);
@@ -132,13 +158,13 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
 
   for (BAIInt i = 0; i < own; i++) {
     const BAIInt row     = BAIRowAt(A, first + i);
-    const Value  xi      = Load(u.x, row);
+    const Value  xi      = BAILoad(u.x, row);
     Value        xi_next = xi + u.omega * (refined ? y[i] / scale : y[i] - xi);
 
     if (before && u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
     if (Stops(u.fault, A, row)) xi_next = xi;
     if (before) before[row] = xi;
-    Store(u.next, row, xi_next);
+    BAIStore(u.next, row, xi_next);
   }
 }
 
@@ -249,7 +275,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
             for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
               const BAIInt row = BAIRowAt(&state->A, place);
 
-              Store(state->x, row, Load(state->next, row));
+              BAIStore((Atomic *)state->x, row, BAILoad((Atomic *)state->next, row));
             }
           }
           Wrote(state, first, last, step, iteration);
@@ -278,3 +304,34 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
     break;
   }
 }
+
+#if !defined(BAI_IN_MIXED)
+/* Summed block by block, in the same order for any number of threads */
+void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
+{
+  const BAIBlockCRS *A = &state->A;
+  const Value       *b = state->b, *loc_a = A->loc_a, *off_a = A->off_a;
+  Atomic            *x = state->x, *ghost = state->ghost;
+
+  #pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt block = 0; block < A->blocks; block++) {
+    const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockOwn(A, block);
+    BAIReal      sum = 0;
+
+    for (BAIInt place = first; place < last; place++) {
+      const BAIInt row = BAIRowAt(A, place);
+      BAIScalar    r   = b[row] - A->d[place] * BAILoad(x, row);
+
+      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++)
+        r -= (BAIScalar)loc_a[k] * BAILoad(x, BAIRowAt(A, first + A->loc_j[k]));
+      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++)
+        r -= (BAIScalar)off_a[k] * (A->off_j[k] < A->n ? BAILoad(x, A->off_j[k]) : BAILoad(ghost, A->off_j[k] - A->n));
+      sum += BAIAbs2(r);
+    }
+    state->norm2[block] = sum;
+  }
+  *norm2 = 0;
+  for (BAIInt block = 0; block < A->blocks; block++) *norm2 += state->norm2[block];
+  *norm2 /= state->scale * state->scale;
+}
+#endif
