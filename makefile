@@ -128,7 +128,8 @@ endif
 
 # Files that use PETSc's objects, and the engine, which does not. This is the one place that knows whether there is
 # CUDA
-petsc   := $(addprefix src/relaxation/,blocks.c ghosts.c refine.c run.c setup.c turns.c weight.c) \
+petsc   := $(addprefix src/relaxation/,blocks.c choose.c ghosts.c refine.c renew.c run.c setup.c \
+  turns.c weight.c) \
   $(addprefix src/multigrid/,hierarchy.c ranks.c) $(addprefix src/research/,fault.c research.c stats.c)
 engine  := $(filter-out $(petsc),$(wildcard $(patsubst %,src/%/*.c,common relaxation multigrid research */host))) \
   $(if $(NVCC),$(units),src/relaxation/cuda/cuda_none.c)

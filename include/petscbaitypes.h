@@ -169,7 +169,7 @@ typedef enum {
 +  `BAI_WEIGHT_NONE` - (default) nothing
 .  `BAI_WEIGHT_L1`   - adds to |a_ii| the sum of |a_ij| over the columns outside the block of row i
 .  `BAI_WEIGHT_TAU`  - multiplies omega by a factor that is found from eigenvalues at set-up
--  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
+-  `BAI_WEIGHT_AUTO` - tau, but at most 1
 
    Options Database Key:
 .  -ksp_bai_weight (none|l1|tau|auto) - choose the weight

@@ -1,5 +1,5 @@
 /*
-   What keeps numbers far from the ends of single precision while they are rounded to it, for host and devices
+   Scaling that keeps numbers far from the ends of single precision while they are rounded to it, for host and devices
 */
 #pragma once
 

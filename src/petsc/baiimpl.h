@@ -115,10 +115,14 @@ PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
 PETSC_INTERN PetscErrorCode BAIDeviceOf(PetscMPIInt, int *, void **);
 
 /* transpose.c */
+PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 PETSC_INTERN PetscErrorCode BAISetUpTransposed(BAI *, BAI **);
 PETSC_INTERN PetscErrorCode BAIDestroyTransposed(BAI *);
 
 /* status.c */
+PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 
@@ -132,6 +136,7 @@ PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 /* ranks/node.c */
 PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
 PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
+PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
 PETSC_INTERN PetscErrorCode BAIAllCan(const BAI *, BAIStatus, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 

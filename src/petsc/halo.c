@@ -86,7 +86,7 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each rank that has some of so many rows reads those of all others */
+/* A halo in which each rank that has rows reads the rows of all others */
 PetscErrorCode BAIHaloOfAll(MPI_Comm comm, PetscInt mine, PetscMPIInt tag, BAIHalo *halo)
 {
   PetscMPIInt size, rank;
@@ -117,7 +117,7 @@ PetscInt BAIHaloGhosts(const BAIHalo *halo)
   return halo->n ? halo->begin[halo->n] : 0;
 }
 
-/* Values of so many bytes each: of rows that are sent, in their order, to those of ghosts */
+/* Sends values of size bytes each: of the rows that are sent, in their order, to the peers' ghosts */
 PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const void *sent, void *ghosts)
 {
   PetscMPIInt count = 0;
@@ -167,7 +167,7 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each row becomes so many, which follow each other */
+/* Each row becomes several, which follow each other */
 PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
 {
   PetscInt *row;

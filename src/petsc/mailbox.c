@@ -20,13 +20,13 @@ struct BAIMailbox_ {
    them */
 static BAIMailbox all;
 
-/* What ranks tell each other before one is taken */
+/* Ranks tell each other this before one is taken */
 typedef struct {
   BAISharedDevice device;
   int             failed, fits; /* this rank cannot; the one that it has is large enough */
 } Letter;
 
-static PetscErrorCode Close(BAIMailbox m, PetscMPIInt k)
+static PetscErrorCode CloseMemory(BAIMailbox m, PetscMPIInt k)
 {
   const BAIStatus status = BAISharedClose(m->backend, &m->shared[k]);
 
@@ -37,7 +37,7 @@ static PetscErrorCode Close(BAIMailbox m, PetscMPIInt k)
 }
 
 /* Nobody frees memory that another rank has open; collective */
-static PetscErrorCode Destroy(BAIMailbox *mailbox)
+static PetscErrorCode DestroyMailbox(BAIMailbox *mailbox)
 {
   BAIMailbox  m = *mailbox;
   BAIMailbox *at;
@@ -47,9 +47,9 @@ static PetscErrorCode Destroy(BAIMailbox *mailbox)
     ;
   if (*at) *at = m->next;
   for (PetscMPIInt k = 0; k < m->size; k++)
-    if (k != m->rank) PetscCall(Close(m, k));
+    if (k != m->rank) PetscCall(CloseMemory(m, k));
   PetscCallMPI(MPI_Barrier(m->comm));
-  PetscCall(Close(m, m->rank));
+  PetscCall(CloseMemory(m, m->rank));
   PetscCall(PetscCommDestroy(&m->comm));
   PetscCall(PetscFree(m->shared));
   PetscCall(PetscFree(*mailbox));
@@ -63,12 +63,12 @@ PetscErrorCode BAIMailboxDestroyAll(void)
   while (all) {
     BAIMailbox last = all;
 
-    PetscCall(Destroy(&last));
+    PetscCall(DestroyMailbox(&last));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static BAIStatus Open(BAIMailbox m, const BAISharedHandle handle[])
+static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
 {
   for (PetscMPIInt k = 0; k < m->size; k++) {
     if (k == m->rank) continue;
@@ -79,8 +79,8 @@ static BAIStatus Open(BAIMailbox m, const BAISharedHandle handle[])
   return BAIStatusOf(BAI_OK);
 }
 
-static PetscErrorCode Create(BAI *bai, BAIBackend backend, const BAISharedDevice *device, size_t bytes,
-                             BAIMailbox *mailbox)
+static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const BAISharedDevice *device, size_t bytes,
+                                    BAIMailbox *mailbox)
 {
   const MPI_Comm  comm = PetscObjectComm(bai->obj);
   BAIMailbox      m;
@@ -102,19 +102,19 @@ static PetscErrorCode Create(BAI *bai, BAIBackend backend, const BAISharedDevice
     PetscCall(PetscMalloc1(m->size, &handle));
     PetscCallMPI(
       MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
-    PetscCall(BAIAllCan(bai, Open(m, handle), BAIExchanges[BAI_EXCHANGE_DK], &can));
+    PetscCall(BAIAllCan(bai, OpenMemory(m, handle), BAIExchanges[BAI_EXCHANGE_DK], &can));
     PetscCall(PetscFree(handle));
   }
   BAISharedOpened(backend, &m->shared[m->rank]);
   if (can) {
     m->next = all;
     all     = m;
-  } else PetscCall(Destroy(&m));
+  } else PetscCall(DestroyMailbox(&m));
   *mailbox = m;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At least so many bytes on this rank; NULL on all ranks if they do not reach each other's memory. Collective */
+/* Memory of at least bytes on this rank; NULL on all ranks if they do not reach each other's memory. Collective */
 PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailbox *mailbox)
 {
   const MPI_Comm comm   = PetscObjectComm(bai->obj);
@@ -146,8 +146,8 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   PetscCall(PetscFree(letter));
   if (!can) PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   if (!can) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m && !fits) PetscCall(Destroy(&m));
-  if (!m) PetscCall(Create(bai, backend, &mine.device, bytes, &m));
+  if (m && !fits) PetscCall(DestroyMailbox(&m));
+  if (!m) PetscCall(CreateMailbox(bai, backend, &mine.device, bytes, &m));
   if (m) m->taken = PETSC_TRUE;
   *mailbox = m;
   PetscFunctionReturn(PETSC_SUCCESS);

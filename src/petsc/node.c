@@ -118,3 +118,33 @@ PetscErrorCode BAIAllCan(const BAI *bai, BAIStatus status, const char what[], Pe
   *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+   Threads for this rank: what the user says in OMP_NUM_THREADS, else one for each of its cores. More than that there
+   are only where OMP_WAIT_POLICY makes threads sleep that wait. Else they spin, if need be for milliseconds, on cores
+   that other ranks need, as OpenMP knows only the threads of its own process
+*/
+PetscErrorCode BAIGetThreads(const BAI *bai, int *threads)
+{
+  const double     cores = PetscMin(bai->node.cores, omp_get_num_procs());
+  static PetscBool told  = PETSC_FALSE; /* each face would say the same */
+  char             text[16];
+  PetscBool        set, sleep = PETSC_FALSE;
+  int              wanted;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_NUM_THREADS", text, sizeof(text), &set));
+  *threads = PetscMax(1, (int)cores);
+  wanted   = set ? omp_get_max_threads() : *threads;
+  if (wanted > cores) {
+    PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_WAIT_POLICY", text, sizeof(text), &set));
+    if (set) PetscCall(PetscStrcasecmp(text, "passive", &sleep));
+  }
+  if (wanted <= cores || sleep) *threads = wanted;
+  if (wanted <= cores || told) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->obj,
+                      "Ranks x threads exceed the cores: this rank has %.3g of them, and runs %d of %d threads\n",
+                      cores, *threads, wanted));
+  told = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -172,3 +172,19 @@ PetscErrorCode BAIDestroyTransposed(BAI *bai)
   PetscCall(PetscFree(bai->transposed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* All that was set up; also of the transposed operator */
+PetscErrorCode BAIReset(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIDestroyTransposed(bai));
+  PetscCall(BAIDropEngine(bai));
+  PetscCall(BAIScatterDestroy(bai));
+  PetscCall(MatDestroy(&bai->aij));
+  PetscCall(BAIResearchReset(bai));
+  PetscCall(VecDestroy(&bai->r));
+  PetscCall(VecDestroy(&bai->c));
+  PetscCall(BAIRefinementReset(bai));
+  PetscCall(BAIForgetNode(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -46,17 +46,12 @@ static PetscErrorCode ViewMode(BAI *bai, PetscViewer viewer)
 /* The damping that was chosen */
 static PetscErrorCode ViewWeight(BAI *bai, PetscViewer viewer)
 {
-  const BAIOptions *o = &bai->options;
-
   PetscFunctionBegin;
-  if (o->weight == BAI_WEIGHT_AUTO)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n",
-                                     (double)bai->relax.radius[0], (double)bai->relax.radius[1],
-                                     bai->relax.radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
   if (bai->relax.use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
-  if (bai->relax.use.weight == BAI_WEIGHT_TAU)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->relax.tau));
+  if (BAIUsesTau(bai))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau%s: omega times %g\n",
+                                     bai->relax.use.weight == BAI_WEIGHT_AUTO ? " (auto, at most 1)" : "",
+                                     (double)bai->relax.tau));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

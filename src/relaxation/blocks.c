@@ -48,7 +48,7 @@ static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What BAI_PARTITION_AUTO stands for to begin with, or was found to stand for; Ad are the local rows and columns of the
+/* The partition asked for. Auto is natural to begin with, unless it was found to be graph. Ad are the local rows and columns of the
  * matrix */
 PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type)
 {
@@ -217,7 +217,7 @@ static void PartitionInOrder(PetscInt n, BAIInt block_size, BAIInt *blocks, BAII
   first[*blocks] = n;
 }
 
-/* Extends the blocks by the rows that they couple to over so many steps */
+/* Extends the blocks by the rows that they couple to over at most overlap steps */
 static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIPartition *partition)
 {
   BAICSR    csr;

@@ -26,7 +26,7 @@ static inline BAIInt BAIGroup(BAIInt block_size)
 
 /*
    Colours that no two neighbours share, given greedily in natural order. order[n] are the groups in the order of their
-   turns: stretch by stretch of so many groups that their x stays in the cache of a large device, or nearly, and colour
+   turns: in stretches of BAI_COLOR_GROUPS groups, whose x stays in the cache of a large device, or nearly, and colour
    by colour in each. rank[n] are their places in it, turn_first[n + 1] where each of the *turns turns begins. Groups of
    one turn are not neighbours
 */
@@ -35,7 +35,7 @@ BAIStatus BAIColor(const BAIGraph *, int *order, int *rank, int *turn_first, int
 /*
    For ranks that take turns together. Colours, from 0 on, that groups do not share with their neighbours; nor has group
    g one of other[k], other_first[g] <= k < other_first[g + 1], which are at most most_other. And, by such colours, the
-   order of the groups, where each of so many turns, a colour each, begins and ends: turn_first is turns+1
+   order of the groups: turn_first, turns+1, says where each turn, a colour each, begins and ends
 */
 BAIStatus BAIColorBeside(const BAIGraph *, const int *other_first, const int *other, int most_other, int *color);
 void      BAIOrderByColor(int n, const int *color, int turns, int *order, int *turn_first);

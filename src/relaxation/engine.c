@@ -118,7 +118,7 @@ static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
   return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
 }
 
-/* Whether blocks may read what is newer or older than the x at the begin of so many global iterations */
+/* Whether blocks may read newer or older values than the x at the begin of the next now global iterations */
 static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
 {
   if (!engine->copies) return now > 1;

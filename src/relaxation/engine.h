@@ -108,7 +108,7 @@ typedef struct {
                  blocks of mode async write theirs while they iterate */
 } BAIPeers;
 
-/* What a peer has to know to write to this rank's memory; means something on one node only */
+/* By this a peer writes to this rank's memory; it is valid on one node only */
 typedef struct {
   unsigned char bytes[128];
 } BAIHandle;
@@ -137,7 +137,7 @@ typedef struct {
   BAIMode mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
   BAIInt  block_size;  /* >= 1 */
   BAIInt  local_iters; /* >= 1 */
-  BAIInt  staleness;   /* mode async: no block is more than so many global iterations ahead of one that it reads from;
+  BAIInt  staleness;   /* mode async: global iterations that a block may be ahead of one that it reads from, at most;
                           negative: unbounded */
   BAIInt  apart;       /* connected ranks, mode async: global iterations from one exchange to the next, at most */
   BAIReal local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
@@ -188,9 +188,9 @@ typedef struct {
 } BAIDevice;
 
 /*
-   What the sweeps of a solve were: how many global iterations blocks had done, when one began an iteration, less than
-   the one that began it. That is how stale the values are that it read: 0 is the previous iterate, below 0 are newer
-   ones. The arrays are the engine's, until its next call
+   Statistics of the sweeps of a solve. The staleness of a read is the number of global iterations of the block that
+   reads, as it begins one, less that of the block that it reads from: 0 is the previous iterate, below 0 are newer
+   values. The arrays are the engine's, until its next call
 */
 enum {
   BAI_MOST_STALE = 32 /* at either end all that is further off */
@@ -206,7 +206,7 @@ typedef struct {
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
-/* What a backend implements */
+/* The operations of a backend */
 typedef struct {
   const char *name;
   BAIStatus (*create)(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIState *);
@@ -261,7 +261,7 @@ BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
    So that ranks take turns together, when the engine is ready for mode color: finds colours of the rows, from 0 on.
    Rows that take their turn together have the same one, those that read from each other others, and none has that of
    a ghost that it reads, unless that is negative. When all ranks have theirs, in any order, mode color goes through
-   so many turns, a colour each. BAI_ERR_NOT_BUILT if the backend cannot. Connected ranks then exchange x before each
+   its turns, a colour each. BAI_ERR_NOT_BUILT if the backend cannot. Connected ranks then exchange x before each
    turn, and go on with what has nothing to do with others meanwhile; those that are not connected ask for one turn
    after another
 */

@@ -16,7 +16,7 @@
 #include "tuning.h"
 #include <math.h>
 
-/* What a solve has seen so far */
+/* The history of a solve's residual norm */
 typedef struct {
   double tol2;   /* ||r||^2 to reach; 0: no tolerance */
   BAIInt from;   /* the fall is measured since this iteration, */
@@ -27,7 +27,7 @@ typedef struct {
   int    stalls; /* the norm stands still */
 } BAILook;
 
-/* its iterations are done, and ||r||^2 is rnorm2; the first look comes after so many more */
+/* its iterations are done, and ||r||^2 is rnorm2; the first look comes after first more */
 BAI_INLINE void BAILookStart(BAILook *l, double tol2, BAIInt its, double rnorm2, BAIInt first)
 {
   l->tol2   = tol2;

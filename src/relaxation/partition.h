@@ -21,7 +21,7 @@ BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BA
  * without a, as if all were 1 */
 BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /*
-   What such blocks would leave outside, and what blocks of consecutive rows do, as part of the sum of |a_ij|, j != i:
+   The parts of the sum of |a_ij|, j != i, that such blocks would leave outside, and that blocks of consecutive rows do:
    in the rows of a few blocks, grown from rows spread over all of them, each as if it were the first. Both are the
    same, of some rows, where a look at these shows that it is not worth trying: little is outside, or couplings are
    alike

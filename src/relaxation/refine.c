@@ -10,13 +10,6 @@
 #include <float.h>
 #include <petsc/private/petscimpl.h>
 
-/* What auto stands for */
-BAIRefine BAIRefineOf(const BAIOptions *o)
-{
-  if (o->refine != BAI_REFINE_AUTO) return o->refine;
-  return o->precision == BAI_PRECISION_SINGLE ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
-}
-
 /* x and b are what they were at the last look, so that r is theirs */
 static PetscErrorCode IsSeen(const BAIRefinement *f, Vec b, Vec x, PetscBool *same)
 {
@@ -33,7 +26,7 @@ static PetscErrorCode IsSeen(const BAIRefinement *f, Vec b, Vec x, PetscBool *sa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode See(BAIRefinement *f, Vec b, Vec x)
+static PetscErrorCode RememberVectors(BAIRefinement *f, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)b, &f->id[0]));
@@ -45,7 +38,7 @@ static PetscErrorCode See(BAIRefinement *f, Vec b, Vec x)
 }
 
 /* r = b - A x, and its norm if it is wanted */
-static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
+static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
 {
   BAIRefinement *f = &bai->relax.refinement;
 
@@ -57,7 +50,7 @@ static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBo
 }
 
 /* The right side of a new correction is the residual that was looked at. A preconditioner's has no other beside it */
-static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
+static PetscErrorCode BeginCorrection(BAI *bai, Vec x, PetscBool solver)
 {
   BAIRefinement *f = &bai->relax.refinement;
   Vec            swap;
@@ -76,13 +69,13 @@ static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What one stands apart from the next number, in the precision of the sweeps */
-static PetscReal Epsilon(const BAI *bai)
+/* The distance from 1 to the next number in the precision of the sweeps */
+static PetscReal EpsilonOf(const BAI *bai)
 {
   return bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
-/* What rounding leaves of a residual, about, whatever the iterations: this much of that which the correction began with
+/* The part of the first residual of a correction that rounding leaves, about, however many the iterations
  */
 static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
 {
@@ -90,13 +83,13 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
 
   PetscFunctionBegin;
   PetscCall(VecNorm(bai->c, NORM_2, &norm));
-  *left = Epsilon(bai) * bai->relax.refinement.diagonal * norm / bai->relax.refinement.from;
+  *left = EpsilonOf(bai) * bai->relax.refinement.diagonal * norm / bai->relax.refinement.from;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it
  * gained nothing, which says nothing */
-static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
+static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
 {
   BAIRefinement  *f    = &bai->relax.refinement;
   const PetscReal gain = f->now / f->from;
@@ -161,10 +154,10 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscCall(IsSeen(f, b, x, &same));
   if (!same || guess_zero) {
     if (guess_zero) PetscCall(VecZeroEntries(x));
-    PetscCall(Look(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
+    PetscCall(ComputeResidual(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
   }
   for (PetscInt done = 0, its; done < count; done += its) {
-    PetscCall(Begin(bai, x, solver));
+    PetscCall(BeginCorrection(bai, x, solver));
     its        = solver ? PetscMin(count - done, f->most) : count;
     f->scale   = solver ? BAIScaleOf(ilogb((double)f->from)) : 0.0;
     step.fresh = 1;
@@ -177,12 +170,12 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
     if (bai->options.idle_wait)
       PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine))); /* PETSc's operations stay awake */
-    PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
+    PetscCall(ComputeResidual(bai, b, x, PETSC_FALSE, PETSC_TRUE));
     if (!solver) continue;
     PetscCall(FindRounding(bai, &left));
-    PetscCall(Learn(bai, x, left));
+    PetscCall(LearnIterations(bai, x, left));
   }
-  PetscCall(See(f, b, x));
+  PetscCall(RememberVectors(f, b, x));
   if (rnorm) *rnorm = f->now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

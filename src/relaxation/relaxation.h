@@ -47,15 +47,14 @@ typedef struct {
   BAIEngine        engine;
   BAIChoice        use;
   BAIInfo          info;
-  BAIRunFunction  *run;       /* The global iterations that the options ask for. */
-  int              unit;      /* BAIParameters; 0 until this matrix has shown to need it. */
-  PetscBool        strong;    /* With partition auto: blocks are grown along strong couplings. */
-  PetscBool        crowded;   /* PCBAI with mode auto: most blocks would wait for their turn in mode color. */
-  PetscReal        largest;   /* The largest eigenvalue of M^{-1}A, for a polynomial; 0: not yet found. */
-  PetscReal        radius[2]; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|. */
-  PetscReal        tau;       /* Multiplies omega. */
-  PetscInt         setups;    /* Times that an engine was created, */
-  PetscInt         updates;   /* and that it got new values. */
+  BAIRunFunction  *run;     /* The global iterations that the options ask for. */
+  int              unit;    /* BAIParameters; 0 until this matrix has shown to need it. */
+  PetscBool        strong;  /* With partition auto: blocks are grown along strong couplings. */
+  PetscBool        crowded; /* PCBAI with mode auto: most blocks would wait for their turn in mode color. */
+  PetscReal        largest; /* The largest eigenvalue of M^{-1}A, for a polynomial; 0: not yet found. */
+  PetscReal        tau;     /* Multiplies omega. */
+  PetscInt         setups;  /* Times that an engine was created, */
+  PetscInt         updates; /* and that it got new values. */
   BAIRefinement    refinement;
   Mat              A; /* The matrix that the engine holds, with its id and state then. */
   PetscObjectId    id;
@@ -82,16 +81,40 @@ typedef struct {
   PetscBool  connected; /* The engine exchanges x by itself. */
 } BAIRanks;
 
+/* The work of a set-up: new values in the old pattern, or a new engine. All ranks do the most that one of them needs */
+enum {
+  BAI_WORK_NONE,
+  BAI_WORK_VALUES,
+  BAI_WORK_ENGINE
+};
+
+/* The parts of a matrix that this rank has */
+typedef struct {
+  Mat             A;
+  Mat             square; /* Its local rows and columns. */
+  Mat             other;  /* The coupling to columns of other ranks; NULL on one rank. */
+  PetscInt        nghost;
+  const PetscInt *garray; /* The numbers of those columns. */
+} BAIParts;
+
 /* setup.c */
 PETSC_INTERN PetscErrorCode BAIIsSetUp(const BAI *, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIIsOnStream(const BAI *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
+
+/* choose.c */
+PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
+PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *);
+PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
+PETSC_INTERN PetscBool      BAIUsesTau(const BAI *);
+PETSC_INTERN PetscReal      BAISmoothingOmega(const BAI *);
+PETSC_INTERN PetscErrorCode BAILookIfCrowded(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIChoose(const BAI *, Mat, BAIChoice *);
+
+/* renew.c */
+PETSC_INTERN PetscErrorCode BAIFillEngine(BAI *, const BAIParts *, const BAIChoice *, int *);
+PETSC_INTERN PetscErrorCode BAIRefillEngine(BAI *);
 PETSC_INTERN PetscErrorCode BAIDropEngine(BAI *);
-PETSC_INTERN PetscErrorCode BAIReset(BAI *);
-PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
-PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
-PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
 
 /* blocks.c */
 PETSC_INTERN PetscErrorCode BAIChooseBlockSize(const BAI *, Mat, PetscInt *);
@@ -101,14 +124,10 @@ PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartition *)
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
 
 /* weight.c */
-PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
-PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
-PETSC_INTERN PetscReal      BAISmoothingOmega(const BAI *);
 
 /* run.c */
-PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAINeedWork(BAI *, Mat);
 PETSC_INTERN BAIRunFunction BAIIterate;
@@ -116,7 +135,6 @@ PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, const BAITolera
                                      PetscReal *, BAISolution *);
 
 /* refine.c */
-PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIRefinementSetUp(BAI *);
 PETSC_INTERN PetscErrorCode BAIRefinementReset(BAI *);
 PETSC_INTERN BAIRunFunction BAIRunRefined, BAIRunRounded;
@@ -133,7 +151,6 @@ PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[])
 
 /* research/research.c: what happens in a relaxation beside its iterations, if options of research ask for it */
 PETSC_INTERN PetscErrorCode BAIResearchSetUp(BAI *);
-PETSC_INTERN void           BAIResearchChoose(const BAIOptions *, PetscInt, BAIParameters *);
 PETSC_INTERN PetscErrorCode BAIResearchBegin(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, PetscReal, PetscInt, Vec, Vec, PetscReal, PetscReal *,
                                             BAIStep *, PetscBool *);

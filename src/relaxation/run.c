@@ -24,13 +24,13 @@ static PetscErrorCode RestoreArrayRead(const BAI *bai, Vec v, const BAIScalar **
 }
 
 /* Keeps the first failure of this rank, which goes on as others may be waiting for it */
-static void Note(BAI *bai, BAIStatus status)
+static void NoteFailure(BAI *bai, BAIStatus status)
 {
   if (!bai->relax.failed.code) bai->relax.failed = status;
 }
 
-/* What this rank kept, as an error */
-static PetscErrorCode Raise(BAI *bai)
+/* The failure that this rank kept, as an error */
+static PetscErrorCode RaiseFailure(BAI *bai)
 {
   const BAIStatus failed = bai->relax.failed;
 
@@ -41,7 +41,7 @@ static PetscErrorCode Raise(BAI *bai)
 }
 
 /* Brings the other ranks' x to the ghosts, if the engine does not */
-static PetscErrorCode Scatter(BAI *bai, Vec x, PetscBool guess_zero)
+static PetscErrorCode ScatterGhosts(BAI *bai, Vec x, PetscBool guess_zero)
 {
   PetscFunctionBegin;
   if (!bai->ranks.scatter || bai->ranks.connected) PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,7 +54,7 @@ static PetscErrorCode Scatter(BAI *bai, Vec x, PetscBool guess_zero)
 }
 
 /* Hands the arrays to the engine */
-static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+static PetscErrorCode BindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   PetscMemType memtype = PETSC_MEMTYPE_HOST;
 
@@ -69,14 +69,14 @@ static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVect
   else if (guess_zero) PetscCall(VecGetArrayWriteAndMemType(x, (PetscScalar **)&v->x, &memtype));
   else PetscCall(VecGetArrayAndMemType(x, (PetscScalar **)&v->x, &memtype));
   v->x_memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
-  Note(bai, BAIEngineBind(bai->relax.engine, v, (int)guess_zero));
+  NoteFailure(bai, BAIEngineBind(bai->relax.engine, v, (int)guess_zero));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Unbind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+static PetscErrorCode UnbindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   PetscFunctionBegin;
-  if (!bai->relax.failed.code) Note(bai, BAIEngineUnbind(bai->relax.engine));
+  if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineUnbind(bai->relax.engine));
   if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArray(x, (PetscScalar **)&v->x));
   else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
   else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
@@ -93,14 +93,14 @@ static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
+static PetscErrorCode SweepVectors(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
 {
   const PetscBool ends = (PetscBool)(!step->turn || step->turn == bai->relax.info.turns);
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-  if (!bai->relax.failed.code) Note(bai, BAIEngineSweep(bai->relax.engine, count, step));
+  if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineSweep(bai->relax.engine, count, step));
   if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
   if (ends) PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->relax.info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
@@ -108,7 +108,7 @@ static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAISte
 }
 
 /* ||b - A x||^2 of all ranks, who learn as well on how many of them something has failed */
-static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscInt *failed)
+static PetscErrorCode ResidualNorm2(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscInt *failed)
 {
   BAIReal   mine = 0;
   PetscReal local[2], sum[2];
@@ -116,7 +116,7 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscIn
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Residual, b, x, 0, 0));
   if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-  if (!bai->relax.failed.code) Note(bai, BAIEngineResidual(bai->relax.engine, &mine));
+  if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineResidual(bai->relax.engine, &mine));
   if (bai->relax.use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
   PetscCall(LogFlops(bai, bai->relax.info.flops_residual));
   local[0] = mine;
@@ -212,13 +212,13 @@ static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
   if (!bai->ranks.sent) PetscCall(VecDuplicate(x, &bai->ranks.sent));
   PetscCall(VecGetArray(bai->ranks.sent, &sent));
   if (!bai->relax.failed.code)
-    Note(bai, BAIEngineShow(bai->relax.engine, (BAIInt)bai->ranks.nshown, bai->ranks.shown, (BAIScalar *)sent));
+    NoteFailure(bai, BAIEngineShow(bai->relax.engine, (BAIInt)bai->ranks.nshown, bai->ranks.shown, (BAIScalar *)sent));
   PetscCall(VecRestoreArray(bai->ranks.sent, &sent));
   PetscCall(RestoreArrayRead(bai, bai->ranks.ghost, &v->ghost));
   PetscCall(VecScatterBegin(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall(VecScatterEnd(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall(GetArrayRead(bai, bai->ranks.ghost, &v->ghost, &v->ghost_memory));
-  if (!bai->relax.failed.code) Note(bai, BAIEngineLook(bai->relax.engine, v->ghost));
+  if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineLook(bai->relax.engine, v->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,12 +226,12 @@ static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
 static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscBool *guess_zero, BAIVectors *v)
 {
   PetscFunctionBegin;
-  PetscCall(Unbind(bai, b, x, *guess_zero, v));
+  PetscCall(UnbindVectors(bai, b, x, *guess_zero, v));
   *guess_zero = PETSC_FALSE;
   PetscCall(TakeIn(bai));
   if (overlaps) PetscCall(SendOff(bai, x));
-  else PetscCall(Scatter(bai, x, PETSC_FALSE));
-  PetscCall(Bind(bai, b, x, PETSC_FALSE, v));
+  else PetscCall(ScatterGhosts(bai, x, PETSC_FALSE));
+  PetscCall(BindVectors(bai, b, x, PETSC_FALSE, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,26 +254,26 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
   PetscInt   failed = 0;
 
   PetscFunctionBegin;
-  PetscCall(Scatter(bai, x, guess_zero));
-  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  PetscCall(ScatterGhosts(bai, x, guess_zero));
+  PetscCall(BindVectors(bai, b, x, guess_zero, &v));
   for (PetscInt done = 0; done < count; done += at_once) {
     if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
     for (PetscInt turn = 0; turn < turns; turn++) {
       if (turns > 1 && (done || turn)) PetscCall(PassOn(bai, x, &v));
       else if (scatters && done) PetscCall(PassAll(bai, b, x, overlaps, &guess_zero, &v));
       if (turns > 1) step.turn = (BAIInt)turn + 1;
-      PetscCall(Sweep(bai, b, x, at_once, &step));
+      PetscCall(SweepVectors(bai, b, x, at_once, &step));
     }
     step.fresh = 0;
     step.done += (BAIInt)at_once;
   }
   if (rnorm && turns > 1 && count) PetscCall(PassOn(bai, x, &v));
   else if (rnorm && scatters && count) PetscCall(PassAll(bai, b, x, PETSC_FALSE, &guess_zero, &v));
-  if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
+  if (rnorm) PetscCall(ResidualNorm2(bai, b, x, &norm2, &failed));
   if (rnorm && bai->ranks.connected && how->ahead) PetscCall(FindPace(bai, x));
-  PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscCall(UnbindVectors(bai, b, x, guess_zero, &v));
   PetscCall(TakeIn(bai));
-  PetscCall(Raise(bai));
+  PetscCall(RaiseFailure(bai));
   PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB,
              "Block-asynchronous iteration failed on %" PetscInt_FMT " other ranks, whose error messages say why",
              failed);
@@ -295,16 +295,16 @@ PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, const BAIT
   PetscFunctionBegin;
   *solution = (BAISolution){.its = 0};
   t.bnorm2  = of_b ? -1 : *bnorm * *bnorm;
-  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  PetscCall(BindVectors(bai, b, x, guess_zero, &v));
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   PetscCall(BAILogDeviceBegin());
-  if (!bai->relax.failed.code) Note(bai, BAIEngineSolve(bai->relax.engine, &t, step, solution));
+  if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineSolve(bai->relax.engine, &t, step, solution));
   PetscCall(BAILogDeviceEnd());
   PetscCall(
     LogFlops(bai, (PetscLogDouble)solution->its * bai->relax.info.flops_iteration + bai->relax.info.flops_residual));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
-  PetscCall(Unbind(bai, b, x, guess_zero, &v));
-  PetscCall(Raise(bai));
+  PetscCall(UnbindVectors(bai, b, x, guess_zero, &v));
+  PetscCall(RaiseFailure(bai));
   if (of_b) *bnorm = PetscSqrtReal(solution->bnorm2);
   if (of_b && !BAIIsExactSquare(solution->bnorm2)) PetscCall(BAIVecNorm(b, bnorm));
   PetscCall(NormOf(bai, b, x, solution->rnorm2, rnorm));

@@ -22,7 +22,7 @@ typedef struct {
   unsigned char bytes[72];
 } BAISharedHandle;
 
-/* What tells a device from all others */
+/* The identity of a device */
 typedef struct {
   unsigned char bytes[16];
 } BAISharedDevice;

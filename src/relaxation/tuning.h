@@ -46,7 +46,6 @@ enum {
   /* Steps of GMRES that estimate extreme eigenvalues: both ends for the weight tau, the largest one for a polynomial */
   BAI_TAU_STEPS        = 20,
   BAI_POLYNOMIAL_STEPS = 10,
-  BAI_RADIUS_PRODUCTS  = 50, /* products with |A| that bound the spectral radius of |I - D^-1 A|, at most */
 
   /* Refinement: global iterations of the first correction, which shows how many the others take */
   BAI_FIRST_CORRECTION = 16,
@@ -128,8 +127,8 @@ enum {
 #define BAI_FAULT_LEFT    1e-6
 #define BAI_ROUNDING      100
 
-/* Theta: blocks that nothing couples to count as this much; blocks do at most so many times the sweeps of all on
-   average; those below the mean keep at least a half, until the sum is as many tenths (H. Anzt's thesis, 4.10.4) */
+/* Theta: blocks that nothing couples to count as this much; blocks do at most
+   BAI_THETA_SWEEPS times the sweeps of all on average; those below the mean keep at least a half, until the sum is as many tenths (H. Anzt's thesis, 4.10.4) */
 #define BAI_THETA_MOST   1e3
 #define BAI_THETA_SWEEPS 4
 #define BAI_THETA_KEPT   0.5

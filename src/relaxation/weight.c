@@ -1,5 +1,5 @@
 /*
-   Weights: whether the iteration converges for any order of updates, and what damps it if it may not
+   Weights that follow from the extreme eigenvalues of the iteration: tau, and that of a polynomial
 */
 #include "../petsc/baiimpl.h"
 #include "../common/scale.h"
@@ -7,80 +7,14 @@
 #include <petsc/private/petscimpl.h>
 #include <float.h>
 
-/* A with the absolute values of its entries */
-static PetscErrorCode CreateAbs(Mat A, Mat *absA)
-{
-  Mat       parts[2];
-  PetscBool mpi;
-
-  PetscFunctionBegin;
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, absA));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-  parts[0] = *absA;
-  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(*absA, &parts[0], &parts[1], NULL));
-  for (int p = 0; p < (mpi ? 2 : 1); p++) {
-    PetscScalar *a;
-    MatInfo      info;
-
-    PetscCall(MatGetInfo(parts[p], MAT_LOCAL, &info));
-    PetscCall(MatSeqAIJGetArray(parts[p], &a));
-    for (PetscInt k = 0; k < (PetscInt)info.nz_used; k++) a[k] = PetscAbsScalar(a[k]);
-    PetscCall(MatSeqAIJRestoreArray(parts[p], &a));
-  }
-  PetscCall(PetscObjectStateIncrease((PetscObject)*absA));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Bounds of the spectral radius of |I - D^{-1}A| from both sides: for every positive w it lies between the smallest and
-   the largest quotient of the entries of |I - D^{-1}A| w and w (Collatz, Wielandt). w is made to fit by a power
-   iteration; it stops as soon as it is known on which side of one the radius lies
-*/
-PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
-{
-  Mat absA;
-  Vec d, w, next, quotient;
-
-  PetscFunctionBegin;
-  PetscCall(CreateAbs(A, &absA));
-  PetscCall(MatCreateVecs(A, &w, &d));
-  PetscCall(VecDuplicate(w, &next));
-  PetscCall(VecDuplicate(w, &quotient));
-  PetscCall(MatGetDiagonal(absA, d));
-  PetscCall(VecReciprocal(d));
-  PetscCall(VecSet(w, 1.0));
-  *lower = 0.0;
-  *upper = PETSC_MAX_REAL;
-  for (int k = 0; k < BAI_RADIUS_PRODUCTS && *lower < 1.0 && *upper >= 1.0; k++) {
-    PetscReal least, most;
-
-    PetscCall(MatMult(absA, w, next));
-    PetscCall(VecPointwiseMult(next, next, d));
-    PetscCall(VecAXPY(next, -1.0, w));
-    PetscCall(VecPointwiseDivide(quotient, next, w));
-    PetscCall(VecMin(quotient, NULL, &least));
-    PetscCall(VecMax(quotient, NULL, &most));
-    *lower = PetscMax(*lower, least);
-    *upper = PetscMin(*upper, most);
-    PetscCall(VecAXPBY(w, 0.5, 0.5, next)); /* stays positive, and has the same eigenvectors */
-    PetscCall(VecNormalize(w, NULL));
-  }
-  PetscCall(VecDestroy(&d));
-  PetscCall(VecDestroy(&w));
-  PetscCall(VecDestroy(&next));
-  PetscCall(VecDestroy(&quotient));
-  PetscCall(MatDestroy(&absA));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What the eigenvalues are found of */
+/* The iteration whose eigenvalues are estimated */
 typedef struct {
   BAI *bai;
   Vec  x, zero; /* a copy of the operand; a right-hand side */
 } Iteration;
 
 /* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
-static PetscErrorCode Iterate(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
+static PetscErrorCode IterateOnce(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
 {
   const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1};
 
@@ -98,13 +32,13 @@ static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(shell, &iteration));
   PetscCall(VecCopy(x, iteration->x));
-  PetscCall(Iterate(iteration, iteration->zero, iteration->x, PETSC_FALSE));
+  PetscCall(IterateOnce(iteration, iteration->zero, iteration->x, PETSC_FALSE));
   PetscCall(VecWAXPY(y, -1.0, iteration->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* To ten bits: what is found twice is the same twice, though dot products on a GPU may be rounded in another order */
-static PetscReal Rounded(PetscReal value)
+static PetscReal RoundedToTenBits(PetscReal value)
 {
   int exponent;
 
@@ -162,7 +96,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscCall(VecZeroEntries(iteration.zero));
   PetscCall(SetNoise(bai, x));
   PetscCall(VecShift(x, 0.5));
-  PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
+  PetscCall(IterateOnce(&iteration, x, b, PETSC_TRUE));
   PetscCall(VecNorm(b, NORM_INFINITY, &size));
   PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
   PetscCall(VecNorm(b, NORM_2, &size));
@@ -200,8 +134,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
     *least = PetscMin(*least, re[k]);
     *most  = PetscMax(*most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
   }
-  *least = Rounded(*least);
-  *most  = Rounded(*most);
+  *least = RoundedToTenBits(*least);
+  *most  = RoundedToTenBits(*most);
   PetscCall(VecDestroy(&iteration.x));
   PetscCall(VecDestroy(&iteration.zero));
   PetscCall(VecDestroy(&x));
@@ -220,18 +154,8 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscFunctionBegin;
   PetscCall(FindSpectrum(bai, A, BAI_TAU_STEPS, &least, &most));
   *tau = most > 0.0 ? 2.0 / (least + (PetscReal)BAI_EIGENVALUE_MARGIN * most) : 1.0;
+  if (bai->relax.use.weight == BAI_WEIGHT_AUTO) *tau = PetscMin(*tau, (PetscReal)1.0);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The global iterations of applications have the weights of a polynomial */
-PetscBool BAIUsesPolynomial(const BAI *bai)
-{
-  const BAIOptions *o = &bai->options;
-
-  if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
-  return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
-                     ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
-                      bai->relax.use.weight != BAI_WEIGHT_TAU));
 }
 
 /* The largest eigenvalue that a polynomial is to be for, a little more than that found */
@@ -243,20 +167,4 @@ PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
   PetscCall(FindSpectrum(bai, A, BAI_POLYNOMIAL_STEPS, &least, &most));
   *largest = most > 0.0 ? (PetscReal)BAI_EIGENVALUE_MARGIN * most : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The omega of smoothing steps. Auto is over-relaxation for blocks that take turns, where no block reads old values that
-   are raised as well: of other ranks, or of blocks that take their turn together
-*/
-PetscReal BAISmoothingOmega(const BAI *bai)
-{
-  const PetscBool apart = (PetscBool)(bai->ranks.scatter && !bai->relax.info.turns);
-  const PetscBool alone = (PetscBool)(bai->relax.info.blocks == 1 || 2 * bai->relax.info.block_size > BAI_GROUP_ROWS);
-
-  if (bai->options.omega != PETSC_DECIDE) return bai->options.omega;
-  return BAIModeOf(bai) == BAI_MODE_COLOR && bai->options.momentum == 0.0 && bai->relax.use.weight != BAI_WEIGHT_TAU &&
-      !apart && alone
-    ? (PetscReal)BAI_OVER_RELAXATION
-    : 1.0;
 }

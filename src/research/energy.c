@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is taken from nvml.h */
+/* Declarations as in nvml.h */
 typedef struct nvmlDevice_st *nvmlDevice_t;
 
 typedef int (*Init)(void);
@@ -21,7 +21,7 @@ typedef struct {
   GetTotalEnergy  energy; /* NULL: there is no NVML */
 } NVML;
 
-static NVML Load(void)
+static NVML LoadNVML(void)
 {
   NVML  nvml = {.tried = 1};
   void *lib  = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -44,7 +44,7 @@ static void ReadGPU(const BAIDevice *gpu, BAIEnergyMeter *meter)
   size_t               length   = 4;
   unsigned long long   energy;
 
-  if (!nvml.tried) nvml = Load();
+  if (!nvml.tried) nvml = LoadNVML();
   if (!nvml.energy) return;
   if (!device || memcmp(of, gpu->uuid, sizeof(of))) {
     device = NULL;

@@ -11,28 +11,12 @@ PetscBool BAIHasFaults(const BAIOptions *o)
   return (PetscBool)(o->fault_fraction > 0.0 || o->fault_detect);
 }
 
-/* Those that are asked for, as the engine takes them; row is this rank's first. Only fields are written, as choices are
- * compared as a whole */
-void BAIFaultsChoose(const BAIOptions *o, PetscInt row, BAIFault *fault)
-{
-  const BAIInt at = (BAIInt)o->fault_at, recover = (BAIInt)o->fault_recover;
-
-  fault->fraction = o->fault_fraction;
-  if (!(o->fault_fraction > 0.0)) return;
-  fault->type  = o->fault_type;
-  fault->first = at;
-  fault->last  = recover && recover < BAI_INT_MAX - at ? at + recover : BAI_INT_MAX;
-  fault->seed  = (BAIInt)o->fault_seed;
-  fault->row   = (BAIInt)row;
-}
-
 /* The engine's copy of the matrix is made anew */
 static PetscErrorCode CopyMatrix(BAI *bai)
 {
   PetscFunctionBegin;
   bai->research->watch.flipped = PETSC_FALSE;
-  bai->relax.id                = 0; /* so that it is not taken for what the engine has */
-  PetscCall(BAISetUp(bai, bai->relax.A));
+  PetscCall(BAIRefillEngine(bai));
   BAIEngineRecover(bai->relax.engine, (BAIInt)bai->research->watch.last);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -51,8 +35,8 @@ static PetscErrorCode BlockNorms(const BAI *bai, Vec r, PetscReal *norm2)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What rounding may do to a residual of x */
-static PetscErrorCode Rounding(const BAI *bai, Vec b, Vec x, PetscReal *size)
+/* The error of a residual of x by rounding, about */
+static PetscErrorCode RoundingOf(const BAI *bai, Vec b, Vec x, PetscReal *size)
 {
   PetscReal bnorm, xnorm;
 
@@ -75,7 +59,7 @@ static PetscErrorCode DestroyDetection(BAIWatch *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What detection compares with: the blocks, which may be others than in the last solve, x and the largest residual of a
+/* Detection compares with these: the blocks, which may be others than in the last solve, x and the largest residual of a
  * block */
 static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
@@ -127,7 +111,7 @@ PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 }
 
 /* Flips bits of x, or of the copy of the matrix */
-static PetscErrorCode Flip(BAI *bai, Vec x)
+static PetscErrorCode FlipBits(BAI *bai, Vec x)
 {
   const BAIFault *fault   = &bai->relax.use.p.fault;
   PetscInt        flipped = 0, n;
@@ -155,7 +139,7 @@ static PetscErrorCode Flip(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Global iterations of which so many of the solve, how->done, were done before; what is to happen between two of them
+/* Global iterations after the first how->done ones of the solve; what is to happen between two of them
  * does */
 PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                             PetscReal *rnorm)
@@ -182,7 +166,7 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
       else {
         if (guess_zero) PetscCall(VecZeroEntries(x));
         guess_zero = PETSC_FALSE;
-        PetscCall(Flip(bai, x));
+        PetscCall(FlipBits(bai, x));
       }
       n = PetscMin(count, w->flipped && w->last > done ? w->last - done : count);
     }
@@ -260,7 +244,7 @@ static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost
 }
 
 /* The residual of x, by blocks, and its norm */
-static PetscErrorCode Inspect(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
+static PetscErrorCode InspectResidual(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
 {
   PetscFunctionBegin;
   PetscCall(MatResidual(bai->relax.A, b, x, bai->research->watch.r));
@@ -269,7 +253,7 @@ static PetscErrorCode Inspect(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Sum(const BAI *bai, PetscInt *count)
+static PetscErrorCode SumOverRanks(const BAI *bai, PetscInt *count)
 {
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 1, MPIU_INT, MPI_SUM, PetscObjectComm(bai->obj)));
@@ -277,7 +261,7 @@ static PetscErrorCode Sum(const BAI *bai, PetscInt *count)
 }
 
 /* x is good: what comes is compared with it */
-static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
+static PetscErrorCode AcceptIterate(BAI *bai, PetscInt its, Vec x)
 {
   BAIWatch *w     = &bai->research->watch;
   PetscReal most2 = 0.0, most;
@@ -291,7 +275,7 @@ static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
   w->most2 = most2;
   PetscCall(VecNorm(w->r, NORM_INFINITY, &most));
   PetscCall(CountStill(bai, x, most, &lost));
-  PetscCall(Sum(bai, &lost));
+  PetscCall(SumOverRanks(bai, &lost));
   if (lost) {
     w->faults++;
     w->reassigned += lost;
@@ -308,7 +292,7 @@ static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
 }
 
 /* Finds faults and repairs them; then x, the norm and what follows in the step are new */
-static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
+static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
 {
   BAIWatch       *w       = &bai->research->watch;
   const PetscReal engines = *rnorm;
@@ -317,8 +301,8 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
   PetscInt        bad;
 
   PetscFunctionBegin;
-  PetscCall(Inspect(bai, b, x, rnorm));
-  PetscCall(Rounding(bai, b, x, &rounding));
+  PetscCall(InspectResidual(bai, b, x, rnorm));
+  PetscCall(RoundingOf(bai, b, x, &rounding));
   if (!PetscIsInfOrNanReal(*rnorm) && !(PetscAbsReal(engines - *rnorm) <= BAI_ROUNDING * rounding)) {
     PetscCall(
       PetscInfo(bai->obj,
@@ -332,9 +316,9 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
   } else if (!PetscIsInfOrNanReal(*rnorm))
     *rnorm = engines; /* by which the iteration goes on as it would without detection */
   bad = CountBad(bai, growth);
-  PetscCall(Sum(bai, &bad));
+  PetscCall(SumOverRanks(bai, &bad));
   if (!bad || w->retries == BAI_FAULT_TRIES) { /* the third time it is the iteration itself */
-    if (!bad) PetscCall(Accept(bai, its, x));
+    if (!bad) PetscCall(AcceptIterate(bai, its, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscInfo(bai->obj,
@@ -347,7 +331,7 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
   }
   w->resets += bad;
   PetscCall(ResetBlocks(bai, x, growth));
-  PetscCall(Inspect(bai, b, x, rnorm));
+  PetscCall(InspectResidual(bai, b, x, rnorm));
   step->fresh = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -369,7 +353,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   *rows = 0;
   for (PetscInt i = 0; i < n; i++) *rows += PetscAbsScalar(rr[i]) > BAI_FAULT_LEFT * most;
   PetscCall(VecRestoreArrayRead(bai->r, &rr));
-  PetscCall(Sum(bai, rows));
+  PetscCall(SumOverRanks(bai, rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,7 +375,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
     w->its  = its;
   }
   if (its - w->its < BAI_FAULT_ITS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Rounding(bai, b, x, &rounding));
+  PetscCall(RoundingOf(bai, b, x, &rounding));
   if (bai->options.fault_detect && !w->copied && rnorm > BAI_ROUNDING * rounding) {
     PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": the residual norm stays at %g, so the matrix is copied anew\n",
@@ -421,7 +405,7 @@ PetscErrorCode BAIFaultsLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
 {
   PetscFunctionBegin;
   if (!BAIHasFaults(&bai->options)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (bai->options.fault_detect) PetscCall(Detect(bai, its, b, x, rnorm, step));
+  if (bai->options.fault_detect) PetscCall(DetectFaults(bai, its, b, x, rnorm, step));
   PetscCall(LookForStagnation(bai, its, b, x, *rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,17 +19,6 @@ PetscErrorCode BAIResearchSetUp(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the engine is to know; row is the first of this rank */
-void BAIResearchChoose(const BAIOptions *o, PetscInt row, BAIParameters *p)
-{
-  p->theta     = (int)o->theta;
-  p->staleness = (BAIInt)o->staleness;
-  p->kernel    = o->kernel;
-  p->stats     = (int)o->stats;
-  p->idle_wait = (int)o->idle_wait;
-  BAIFaultsChoose(o, row, &p->fault);
-}
-
 /* A solve begins */
 PetscErrorCode BAIResearchBegin(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {

@@ -1,12 +1,12 @@
 /*
-   What options of research keep of a solve by relaxation: bai->research, which is NULL unless one of them is set
+   The data of options of research about a solve by relaxation: bai->research, which is NULL unless one of them is set
 */
 #pragma once
 
 #include "../petsc/baiimpl.h"
 #include "energy.h"
 
-/* What a solve has noticed of faults, and what it compares with */
+/* The faults that a solve has noticed, and values to compare with */
 typedef struct {
   PetscInt       faults, resets, reassigned, copies; /* found; blocks set back, rows taken over, copies of the matrix */
   PetscBool      flipped;                            /* bits of the copy of the matrix are, on purpose */
@@ -23,7 +23,7 @@ typedef struct {
   Vec            good, r, diagonal;   /* x at the last look; b - A x; of the matrix */
 } BAIWatch;
 
-/* What statistics say of the last solve beside what the engine counts */
+/* Statistics of the last solve beside the engine's counts */
 typedef struct {
   PetscInt  its;
   PetscReal after; /* global iterations after the tolerance was met, about; negative: it was not, or is not known */
@@ -31,7 +31,7 @@ typedef struct {
   BAIEnergyMeter begin;    /* of the solve; */
   PetscReal      gpu, cpu; /* and joules that it took, negative: not known */
   BAIDevice      device;   /* whose they are, */
-  PetscInt       setups;   /* as of so many set-ups; 0: of none */
+  PetscInt       setups;   /* device is that of the engine after this number of set-ups; 0: none */
 } BAICount;
 
 struct BAIResearch_ {
@@ -42,7 +42,6 @@ struct BAIResearch_ {
 
 /* fault.c */
 PETSC_INTERN PetscBool      BAIHasFaults(const BAIOptions *);
-PETSC_INTERN void           BAIFaultsChoose(const BAIOptions *, PetscInt, BAIFault *);
 PETSC_INTERN PetscErrorCode BAIFaultsStart(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN BAIRunFunction BAIRunFaulty;
 PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal *, BAIStep *);

@@ -43,7 +43,7 @@ PetscErrorCode BAIStatsStart(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual norm has fallen from one to another by so many iterations */
+/* The residual norm was before after from iterations, and is now after to iterations */
 void BAIStatsLook(BAI *bai, PetscInt from, PetscReal before, PetscInt to, PetscReal now, PetscReal tolerance)
 {
   const PetscReal fall = before > now && now > 0.0 ? PetscLogReal(before / now) / (PetscReal)(to - from) : 0.0;
@@ -112,7 +112,7 @@ static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Collect(BAI *bai, Statistics *s)
+static PetscErrorCode CollectStatistics(BAI *bai, Statistics *s)
 {
   const MPI_Comm comm = PetscObjectComm(bai->obj);
   BAIStats       mine;
@@ -206,7 +206,7 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii || !bai->relax.engine || !bai->relax.use.p.stats || !bai->research) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Collect(bai, &s));
+  PetscCall(CollectStatistics(bai, &s));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format == PETSC_VIEWER_ASCII_CSV) PetscCall(ViewCSV(bai, &s, viewer));
   else PetscCall(ViewText(bai, &s, viewer));

@@ -398,8 +398,7 @@ const BAIFace BAIFaceKSP =
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
-   between ranks. The set-up of a relaxation copies to the host what the weight auto, the partitions rcm and graph, and
-   overlap need. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built
+   between ranks. The set-up of a relaxation copies to the host what the partitions rcm and graph, and overlap need. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built
    without CUDA. Krylov methods take any Amat, as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator; `PCBAIMG` is made
    of Pmat, and without entries there the PC that nobody chose is `PCNONE`.
 

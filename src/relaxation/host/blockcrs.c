@@ -39,7 +39,7 @@ static void SetValue(int single, void *a, BAIInt k, BAIScalar value)
   else ((BAIScalar *)a)[k] = value;
 }
 
-/* What a row adds up to */
+/* Sums and findings of a row */
 typedef struct {
   BAIReal inside, outside;
   int     different, unit;
@@ -96,7 +96,7 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt 
   return sums;
 }
 
-/* What the local sweeps read, if it is a rounded copy */
+/* Rounds the copy that the local sweeps read, if there is one */
 static void RoundInside(BAIBlockCRS *A)
 {
   if (A->sweep_a == A->loc_a) return;

@@ -56,7 +56,7 @@ static BAIStatus FindGraph(BAIState state, int **first, int **lower)
   return BAIStatusOf(*lower ? BAI_OK : BAI_ERR_MEMORY);
 }
 
-/* Room for the order of so many turns, in the place of what was there */
+/* Room for the order of groups in these turns, in the place of that before */
 static BAIStatus NeedOrder(BAIState state, size_t turns)
 {
   free(state->order);

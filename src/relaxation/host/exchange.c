@@ -8,7 +8,7 @@
 
 typedef _Atomic(BAIFlag) AtomicFlag;
 
-/* What a handle says */
+/* The content of a handle */
 typedef struct {
   BAISharedHandle memory;
   size_t          nghost;
@@ -27,7 +27,7 @@ BAIStatus BAIHostShare(BAIState state, BAIInt peers, BAIHandle *handle)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Allocate(BAIState state, const BAIPeers *peers)
+static BAIStatus AllocateExchange(BAIState state, const BAIPeers *peers)
 {
   BAIHostExchange *e     = &state->exchange;
   const size_t     sends = (size_t)peers->first[peers->peers] + 1, n = (size_t)peers->peers + 1;
@@ -49,7 +49,7 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   const size_t     size  = BAIValueSize(&state->A);
   BAIInt *group = malloc(((size_t)sends + 1) * sizeof(*group)), *send = malloc(((size_t)sends + 1) * sizeof(*send)),
          *peer     = malloc(((size_t)sends + 1) * sizeof(*peer));
-  BAIStatus status = group && send && peer ? Allocate(state, peers) : BAIStatusOf(BAI_ERR_MEMORY);
+  BAIStatus status = group && send && peer ? AllocateExchange(state, peers) : BAIStatusOf(BAI_ERR_MEMORY);
 
   for (BAIInt p = 0; p < peers->peers && !status.code; p++) {
     Handle h;
@@ -82,7 +82,7 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   return status;
 }
 
-static void Send(BAIState state, BAIInt first, BAIInt last)
+static void SendRows(BAIState state, BAIInt first, BAIInt last)
 {
   const BAIHostExchange *e  = &state->exchange;
   void *const           *to = e->to[e->exchanges & 1];
@@ -95,7 +95,7 @@ static void Send(BAIState state, BAIInt first, BAIInt last)
 
 void BAIHostSendBlock(BAIState state, BAIInt block)
 {
-  if (state->exchange.live) Send(state, state->exchange.first[block], state->exchange.first[block + 1]);
+  if (state->exchange.live) SendRows(state, state->exchange.first[block], state->exchange.first[block + 1]);
 }
 
 static double Seconds(void)
@@ -125,8 +125,8 @@ double BAIHostWorked(BAIState state)
   return state->exchange.worked;
 }
 
-/* What came with the last exchange, or with the one before it, is read from now on, when all of it is there */
-static BAIStatus Take(BAIState state, int live, int was_live)
+/* Reads from now on the ghosts of the last exchange, or of the one before it, when all of them are there */
+static BAIStatus TakeGhosts(BAIState state, int live, int was_live)
 {
   BAIHostExchange *e      = &state->exchange;
   const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
@@ -153,11 +153,11 @@ BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   }
   if (ghosts != BAI_GHOSTS_TAKEN) {
     e->exchanges++;
-    Send(state, 0, e->sends);
+    SendRows(state, 0, e->sends);
     for (BAIInt p = 0; p < e->peers; p++)
       atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
   }
-  if (ghosts != BAI_GHOSTS_SENT) status = Take(state, live, was_live);
+  if (ghosts != BAI_GHOSTS_SENT) status = TakeGhosts(state, live, was_live);
   e->last = Seconds();
   return status;
 }

@@ -7,7 +7,7 @@
 #include "host.h"
 #include <stdlib.h>
 
-static void Destroy(BAIState state)
+static void DestroyState(BAIState state)
 {
   BAIBlockCRSDestroy(&state->A);
   free(state->rounded_b);
@@ -26,7 +26,7 @@ static void Destroy(BAIState state)
   free(state);
 }
 
-static BAIStatus Allocate(BAIState state)
+static BAIStatus AllocateVectors(BAIState state)
 {
   const size_t n = (size_t)state->A.n + 1, size = BAIValueSize(&state->A);
 
@@ -54,7 +54,7 @@ static BAIStatus Prepare(BAIState state, BAIMode mode)
   return mode == BAI_MODE_COLOR && !state->order ? BAIHostColor(state) : BAIStatusOf(BAI_OK);
 }
 
-/* What follows from the values of the matrix */
+/* Damping and sweeps that follow from the values of the matrix */
 static BAIStatus Weigh(BAIState state)
 {
   const BAIBlockCRS *A = &state->A;
@@ -73,8 +73,8 @@ static BAIInt Groups(BAIInt blocks, BAIInt blocks_group)
   return blocks / blocks_group + (blocks % blocks_group ? 1 : 0);
 }
 
-static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
-                        BAIState *newstate)
+static BAIStatus CreateState(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
+                             BAIState *newstate)
 {
   BAIState     state = calloc(1, sizeof(*state));
   BAIBlockCRS *A;
@@ -102,15 +102,15 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
     if (state->p.threads > state->tasks) state->p.threads = state->tasks ? (int)state->tasks : 1;
     status = Weigh(state);
   }
-  if (!status.code) status = Allocate(state);
+  if (!status.code) status = AllocateVectors(state);
   if (!status.code) status = Prepare(state, p->mode);
   if (!status.code && p->stats) status = BAIHostStatsCreate(state);
-  if (status.code) Destroy(state);
+  if (status.code) DestroyState(state);
   else *newstate = state;
   return status;
 }
 
-static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
+static BAIStatus UpdateMatrix(BAIState state, const BAIMatrix *matrix)
 {
   BAITry(BAIBlockCRSUpdateValues(&state->A, matrix, &state->p));
   return Weigh(state);
@@ -136,7 +136,7 @@ static BAIStatus Show(BAIState state, BAIInt rows, const BAIInt *row, BAIScalar 
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
+static BAIStatus BindVectors(BAIState state, const BAIVectors *v, int guess_zero)
 {
   const BAIBlockCRS *A = &state->A;
 
@@ -149,7 +149,7 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Unbind(BAIState state)
+static BAIStatus UnbindVectors(BAIState state)
 {
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < state->A.n; i++) state->v.x[i] = BAIGetX(state, i);
@@ -247,7 +247,7 @@ static BAIStatus Wait(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static void Info(BAIState state, BAIInfo *info)
+static void TellInfo(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
   const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value,
@@ -272,9 +272,9 @@ static void Info(BAIState state, BAIInfo *info)
 
 const BAIBackendOps BAIBackendHost = {
   .name       = "host",
-  .create     = Create,
-  .update     = Update,
-  .bind       = Bind,
+  .create     = CreateState,
+  .update     = UpdateMatrix,
+  .bind       = BindVectors,
   .prepare    = Prepare,
   .color      = BAIHostColorRows,
   .turns      = BAIHostTakeTurns,
@@ -292,9 +292,9 @@ const BAIBackendOps BAIBackendHost = {
   .exchange   = BAIHostExchangeGhosts,
   .worked     = BAIHostWorked,
   .disconnect = Disconnect,
-  .unbind     = Unbind,
+  .unbind     = UnbindVectors,
   .wait       = Wait,
-  .info       = Info,
-  .destroy    = Destroy,
+  .info       = TellInfo,
+  .destroy    = DestroyState,
   .noise      = Noise,
 };

@@ -45,7 +45,7 @@ struct BAIState_ {
   int64_t          local_sweeps;         /* of all blocks */
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns, */
-  int              parts; /* each of which has so many parts: one; or two, what has to do with other ranks first */
+  int              parts; /* parts of a turn: one; or two, of which the first has to do with other ranks */
   BAIHostStats    *stats; /* NULL: nothing is counted */
   BAIHostExchange  exchange;
 };

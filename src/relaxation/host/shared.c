@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What a handle says */
+/* The content of a handle */
 typedef struct {
   char   name[48];
   size_t bytes;
@@ -24,7 +24,7 @@ static BAIStatus Refuse(const char *what)
 }
 
 /* Maps the object of a name */
-static BAIStatus Map(const char *name, int flags, size_t bytes, void **memory)
+static BAIStatus MapObject(const char *name, int flags, size_t bytes, void **memory)
 {
   const int file = shm_open(name, flags | O_RDWR, 0600);
   BAIStatus status;
@@ -48,13 +48,13 @@ static BAIStatus Map(const char *name, int flags, size_t bytes, void **memory)
   return status;
 }
 
-static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
+static BAIStatus CreateObject(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {
   static _Atomic(unsigned) number;
   Handle                   h = {.bytes = bytes ? bytes : 1};
 
   (void)snprintf(h.name, sizeof(h.name), "/petscbai-%ld-%u", (long)getpid(), atomic_fetch_add(&number, 1));
-  BAITry(Map(h.name, O_CREAT | O_EXCL, h.bytes, &shared->memory));
+  BAITry(MapObject(h.name, O_CREAT | O_EXCL, h.bytes, &shared->memory));
   shared->bytes = h.bytes;
   shared->made  = 1;
   memcpy(shared->name, h.name, sizeof(h.name));
@@ -62,27 +62,30 @@ static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Open(const BAISharedHandle *handle, BAIShared *shared)
+static BAIStatus OpenObject(const BAISharedHandle *handle, BAIShared *shared)
 {
   Handle h;
 
   memcpy(&h, handle, sizeof(h));
-  BAITry(Map(h.name, 0, h.bytes, &shared->memory));
+  BAITry(MapObject(h.name, 0, h.bytes, &shared->memory));
   shared->bytes = h.bytes;
   return BAIStatusOf(BAI_OK);
 }
 
-static void Opened(BAIShared *shared)
+static void UnlinkObject(BAIShared *shared)
 {
   if (shared->made && shared->name[0]) (void)shm_unlink(shared->name);
   shared->name[0] = 0;
 }
 
-static BAIStatus Close(BAIShared *shared)
+static BAIStatus CloseObject(BAIShared *shared)
 {
-  Opened(shared);
+  UnlinkObject(shared);
   (void)munmap(shared->memory, shared->bytes);
   return BAIStatusOf(BAI_OK);
 }
 
-const BAISharedOps BAISharedHost = {.create = Create, .open = Open, .opened = Opened, .close = Close};
+const BAISharedOps BAISharedHost = {.create = CreateObject,
+                                    .open   = OpenObject,
+                                    .opened = UnlinkObject,
+                                    .close  = CloseObject};

@@ -433,8 +433,7 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    sweep M is D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite
    matrix.
 
-   `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
-   products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
+   `BAI_WEIGHT_AUTO` is tau, but at most 1, so that it damps only where it must; the view gives it. In mode
    `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no tau.
 
    Reference:

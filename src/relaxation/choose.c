@@ -1,0 +1,147 @@
+/*
+   The choices of a relaxation: what its options stand for, by the matrix and where this rank runs
+*/
+#include "../petsc/baiimpl.h"
+#include "tuning.h"
+
+/* The refinement that auto stands for */
+BAIRefine BAIRefineOf(const BAIOptions *o)
+{
+  if (o->refine != BAI_REFINE_AUTO) return o->refine;
+  return o->precision == BAI_PRECISION_SINGLE ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
+}
+
+/* The mode that the options ask for, or that auto stands for as far as it is known */
+static BAIMode ModeNow(const BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+
+  if (o->mode != BAI_MODE_AUTO) return o->mode;
+  if (bai->face->solves) return BAI_MODE_ASYNC;
+  return bai->relax.crowded || o->polynomial == BAI_POLYNOMIAL_FOURTH ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+}
+
+/* The mode in use, or to be so */
+BAIMode BAIModeOf(const BAI *bai)
+{
+  return bai->relax.engine ? bai->relax.use.p.mode : ModeNow(bai);
+}
+
+/* The weight tau is in use, also as what weight auto stands for */
+PetscBool BAIUsesTau(const BAI *bai)
+{
+  return (PetscBool)(bai->relax.use.weight == BAI_WEIGHT_TAU || bai->relax.use.weight == BAI_WEIGHT_AUTO);
+}
+
+/* The global iterations of applications have the weights of a polynomial */
+PetscBool BAIUsesPolynomial(const BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+
+  if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
+  return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
+                     ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
+                      !BAIUsesTau(bai)));
+}
+
+/*
+   The omega of smoothing steps. Auto is over-relaxation for blocks that take turns, where no block reads old values that
+   are raised as well: of other ranks, or of blocks that take their turn together
+*/
+PetscReal BAISmoothingOmega(const BAI *bai)
+{
+  const PetscBool apart = (PetscBool)(bai->ranks.scatter && !bai->relax.info.turns);
+  const PetscBool alone = (PetscBool)(bai->relax.info.blocks == 1 || 2 * bai->relax.info.block_size > BAI_GROUP_ROWS);
+
+  if (bai->options.omega != PETSC_DECIDE) return bai->options.omega;
+  return BAIModeOf(bai) == BAI_MODE_COLOR && bai->options.momentum == 0.0 && !BAIUsesTau(bai) && !apart && alone
+    ? (PetscReal)BAI_OVER_RELAXATION
+    : 1.0;
+}
+
+/*
+   Mode auto of a smoother: rows are so long that nearly all blocks read from each other, so that most of a device would
+   wait for its turn; or A is a product P^T A P, which is a coarse level of multigrid: few blocks have the same colour
+   there, and what smooths best does not pay
+*/
+PetscErrorCode BAILookIfCrowded(BAI *bai, Mat A)
+{
+  MatInfo        info;
+  MatProductType product;
+
+  PetscFunctionBegin;
+  bai->relax.crowded = PETSC_FALSE;
+  if (bai->options.mode != BAI_MODE_AUTO || bai->face->solves) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(MatProductGetType(A, &product));
+  bai->relax.crowded = (PetscBool)(info.nz_used > BAI_LONG_ROW * (PetscLogDouble)bai->relax.rows ||
+                                   product == MATPRODUCT_PtAP);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The faults that are asked for; row is this rank's first. Only fields are written, as choices are compared as a whole
+ */
+static void ChooseFaults(const BAIOptions *o, BAIInt row, BAIFault *fault)
+{
+  const BAIInt at = (BAIInt)o->fault_at, recover = (BAIInt)o->fault_recover;
+
+  fault->fraction = o->fault_fraction;
+  if (!(o->fault_fraction > 0.0)) return;
+  fault->type  = o->fault_type;
+  fault->first = at;
+  fault->last  = recover && recover < BAI_INT_MAX - at ? at + recover : BAI_INT_MAX;
+  fault->seed  = (BAIInt)o->fault_seed;
+  fault->row   = row;
+}
+
+/* The parameters of the engine that follow from a choice */
+static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
+{
+  const BAIOptions *o = &bai->options;
+  BAIParameters    *p = &c->p;
+  PetscMPIInt       size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
+  c->refine = BAIRefineOf(o);
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: choices are compared as a whole */
+  p->mode        = ModeNow(bai);
+  p->block_size  = (BAIInt)c->block_size;
+  p->local_iters = o->local_iters;
+  p->local_omega = c->weight == BAI_WEIGHT_TAU || c->weight == BAI_WEIGHT_AUTO
+    ? 0
+    : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
+  p->momentum    = o->momentum > 0.0                                                            ? 1
+       : p->mode == BAI_MODE_SYNC && !bai->face->solves && o->polynomial != BAI_POLYNOMIAL_NONE ? 2
+                                                                                                : 0;
+  p->l1          = c->weight == BAI_WEIGHT_L1;
+  p->apart       = bai->relax.rows / size < BAI_FEW_ROWS ? 1 : BAI_MOST_APART;
+  p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->refined     = c->refine == BAI_REFINE_ASYNC;
+  p->unit        = bai->relax.unit;
+  p->theta       = (int)o->theta;
+  p->staleness   = (BAIInt)o->staleness;
+  p->kernel      = o->kernel;
+  p->stats       = (int)o->stats;
+  p->idle_wait   = (int)o->idle_wait;
+  ChooseFaults(o, (BAIInt)bai->relax.first, &p->fault);
+  if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node.rank, &p->device, &p->stream));
+  else PetscCall(BAIGetThreads(bai, &p->threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The choices of this rank for a set-up now */
+PetscErrorCode BAIChoose(const BAI *bai, Mat Ad, BAIChoice *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  c->backend  = bai->options.backend;
+  c->overlap  = bai->options.overlap;
+  c->exchange = bai->options.exchange;
+  c->weight   = bai->options.weight;
+  if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
+  PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
+  PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
+  PetscCall(GetParameters(bai, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,109 @@
+/*
+   The engine of a relaxation: it is made, given new values of the matrix, and dropped
+*/
+#include "../petsc/baiimpl.h"
+
+/* The engine, with the blocks that are asked for or found */
+static PetscErrorCode CreateEngine(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
+{
+  BAIRelaxation      *relax     = &bai->relax;
+  BAIPartition        partition = {.first = NULL};
+  const BAIPartition *blocks;
+
+  PetscFunctionBegin;
+  BAIEngineDestroy(&relax->engine);
+  relax->strong = PETSC_FALSE;
+  if (bai->options.partition == BAI_PARTITION_AUTO)
+    PetscCall(BAIFindPartition(bai, Ad, &relax->use.partition, &relax->strong));
+  if (!bai->origin) PetscCall(BAICreatePartition(bai, Ad, &partition));
+  blocks  = bai->origin ? BAIEnginePartition(bai->origin->relax.engine) : partition.first ? &partition : NULL;
+  *status = BAIEngineCreate(relax->use.backend, M, blocks, &relax->use.p, &relax->engine);
+  if (status->code == BAI_ERR_DIAGONAL &&
+      !relax->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+    relax->unit = relax->use.p.unit = bai->face->solves ? BAI_UNIT_ROWS : BAI_UNIT_ALL;
+    *status                         = BAIEngineCreate(relax->use.backend, M, blocks, &relax->use.p, &relax->engine);
+  }
+  PetscCall(BAIDestroyPartition(&partition));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives back the arrays that this rank has got */
+static PetscErrorCode RestoreRows(BAIBackend backend, const BAIParts *m, BAIMatrix *M)
+{
+  PetscFunctionBegin;
+  if (M->A.i) PetscCall(BAIRestoreRows(backend, m->square, &M->A));
+  if (M->B.i) PetscCall(BAIRestoreRows(backend, m->other, &M->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values or a new engine, as this choice asks for, from the arrays of the matrix. All ranks do the same work, which
+ * may turn out to be more */
+PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choice, int *work)
+{
+  BAIStatus      status = BAIStatusOf(BAI_OK);
+  BAIMatrix      M      = {.nghost = (BAIInt)m->nghost};
+  PetscInt       n;
+  PetscBool      device = PETSC_FALSE;
+  BAIReal       *share  = NULL;
+  PetscErrorCode mine, code;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(m->A, &n, NULL));
+  M.n  = (BAIInt)n;
+  mine = BAIGetRows(choice->backend, m->square, &M.A, &device);
+  if (!mine && m->other) mine = BAIGetRows(choice->backend, m->other, &M.B, &device);
+  if (!mine && bai->origin) {
+    PetscCall(PetscMalloc1(n + 1, &share));
+    mine    = BAICheckStatus(bai, BAIEngineShares(bai->origin->relax.engine, share));
+    M.share = share;
+  }
+  code = BAIAgree(bai, mine, work);
+  if (code) PetscCall(RestoreRows(choice->backend, m, &M)); /* also if it is another rank that has failed */
+  if (code) PetscCall(PetscFree(share));
+  PetscCall(code);
+  M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  if (*work == BAI_WORK_VALUES) {
+    status = BAIEngineUpdateValues(bai->relax.engine, &M);
+    if (status.code == BAI_ERR_PATTERN || (status.code == BAI_ERR_DIAGONAL && !bai->relax.unit))
+      *work = BAI_WORK_ENGINE;
+    PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
+  }
+  PetscCall(PetscMemcpy(&bai->relax.use, choice, sizeof(*choice)));
+  if (*work == BAI_WORK_ENGINE) {
+    PetscCall(BAIDisconnect(bai));
+    PetscCall(BAIScatterCreate(bai, m->A, m->other, m->nghost, m->garray));
+    mine = CreateEngine(bai, m->square, &M, &status);
+    bai->relax.setups++;
+  } else bai->relax.updates++;
+  PetscCall(RestoreRows(choice->backend, m, &M));
+  PetscCall(PetscFree(share));
+  code = BAICheckDiagonal(bai, m->A, status, NULL);
+  if (!code) code = BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL);
+  if (code) PetscCall(BAIDropEngine(bai)); /* on all ranks */
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The engine copies the values of its matrix once more */
+PetscErrorCode BAIRefillEngine(BAI *bai)
+{
+  BAIParts m    = {.A = bai->relax.A};
+  int      work = BAI_WORK_VALUES;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGetParts(bai->obj, m.A, &m.square, &m.other, &m.nghost, &m.garray));
+  PetscCall(BAIFillEngine(bai, &m, &bai->relax.use, &work));
+  if (bai->relax.use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No relaxation is set up any longer; collective */
+PetscErrorCode BAIDropEngine(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIDisconnect(bai));
+  BAIEngineDestroy(&bai->relax.engine);
+  PetscCall(MatDestroy(&bai->relax.A));
+  bai->relax.id = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
