@@ -14,9 +14,11 @@ static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it i
 
 /* A warp a slice */
 template <typename Columns, typename V>
-static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *b, const V *x, const V *ghost,
-                                                   BAIReal *partial)
+static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const void *at_b, const void *at_x,
+                                                   const void *at_ghost, BAIReal *partial)
 {
+  const V *b = static_cast<const V *>(at_b), *x = static_cast<const V *>(at_x),
+          *ghost  = static_cast<const V *>(at_ghost);
   const int lane  = threadIdx.x % BAI_LANES,
             slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
@@ -44,22 +46,12 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *
   if (!lane) partial[slice] = norm2;
 }
 
-/* What is used most: native precision, tiles that 16 bits can count */
-static __global__ void SliceNorms(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
+static __global__ void __launch_bounds__(THREADS, 8)
+  SliceNorms(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
 {
-  NormOfSlice<BAINarrow>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x),
-                         static_cast<const BAIScalar *>(ghost), partial);
-}
-
-/* Everything else */
-static __global__ void SliceNormsAny(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
-{
-  if (A.single)
-    NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAISingle *>(b), static_cast<const BAISingle *>(x),
-                                 static_cast<const BAISingle *>(ghost), partial);
-  else
-    NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x),
-                                 static_cast<const BAIScalar *>(ghost), partial);
+  if (A.single) NormOfSlice<BAINarrowOrWide, BAISingle>(A, b, x, ghost, partial);
+  else if (BAIWide(&A)) NormOfSlice<BAINarrowOrWide, BAIScalar>(A, b, x, ghost, partial);
+  else NormOfSlice<BAINarrow, BAIScalar>(A, b, x, ghost, partial);
 }
 
 BAIStatus BAIResidualSetUp(BAIState state)
@@ -102,12 +94,11 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   const int       slices = BAISlices(&A);
   const unsigned  grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
   const void     *x      = state->x[state->current];
-  const auto      norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
 
   *norm2 = 0;
   if (!slices) return BAIStatusOf(BAI_OK);
   BAITry(BAIPiecesRun(state, x, true));
-  norms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
+  SliceNorms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
   CUDATry(cudaGetLastError());
   BAITry(SumOf(state, slices, state->partial, state->partial + slices, &state->result->norm2));
   CUDATry(

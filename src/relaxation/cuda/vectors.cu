@@ -15,28 +15,32 @@ static unsigned Grid(long long n)
   return (unsigned)((n + THREADS - 1) / THREADS);
 }
 
-template <typename To, typename From>
-static __global__ void Scale(long long n, const From *from, BAIReal factor, To *to)
+/* Numbers of single precision become those of double precision, or the reverse, times a factor */
+static __global__ void Scale(long long n, bool widen, const void *from, BAIReal factor, void *to)
 {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (i < n) to[i] = To(BAIScalar(from[i]) * factor);
+  if (i >= n) return;
+  if (widen) static_cast<BAIScalar *>(to)[i] = BAIScalar(static_cast<const BAISingle *>(from)[i]) * factor;
+  else static_cast<BAISingle *>(to)[i] = BAISingle(static_cast<const BAIScalar *>(from)[i] * factor);
+}
+
+static BAIStatus Run(BAIState state, long long n, bool widen, const void *from, BAIReal factor, void *to)
+{
+  if (!n) return BAIStatusOf(BAI_OK);
+  Scale<<<Grid(n), THREADS, 0, state->stream>>>(n, widen, from, factor, to);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIRoundVector(BAIState state, int n, const BAIScalar *from, void *to)
 {
-  if (!n) return BAIStatusOf(BAI_OK);
-  Scale<<<Grid(n), THREADS, 0, state->stream>>>(n, from, state->scale, static_cast<BAISingle *>(to));
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return Run(state, n, false, from, state->scale, to);
 }
 
 BAIStatus BAIWidenVector(BAIState state, int n, const void *from, BAIScalar *to)
 {
-  if (!n) return BAIStatusOf(BAI_OK);
-  Scale<<<Grid(n), THREADS, 0, state->stream>>>(n, static_cast<const BAISingle *>(from), 1 / state->scale, to);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return Run(state, n, true, from, 1 / state->scale, to);
 }
 
 BAIStatus BAIRoundInside(BAIState state)
@@ -48,12 +52,7 @@ BAIStatus BAIRoundInside(BAIState state)
     return BAIStatusOf(BAI_OK);
   }
   if (!A->sweep_a) BAITry(BAICUDAAllocate(state, (size_t)state->places_loc * sizeof(BAISingle), &A->sweep_a));
-  if (!state->places_loc) return BAIStatusOf(BAI_OK);
-  Scale<<<Grid(state->places_loc), THREADS, 0, state->stream>>>(state->places_loc,
-                                                                static_cast<const BAIScalar *>(A->loc_a), BAIReal(1),
-                                                                static_cast<BAISingle *>(A->sweep_a));
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return Run(state, state->places_loc, false, A->loc_a, 1, A->sweep_a);
 }
 
 static __global__ void Swap(int n, BAIScalar *x, BAIScalar *y)
