@@ -94,7 +94,7 @@ typedef struct {
                                 Of a part only the finest level is looked at, see BAILevelsAgree() */
   const BAIInt    *ghost;      /* the numbers of ghosts among all rows. Looked at by BAILevelsCreate() only */
   int              resident;   /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
-                           launch, of a Krylov method round visits: see chip/krylov.cu. BAILevelsApply() is then not to
+                           launch, of a Krylov method round visits: see chip/systems.cu. BAILevelsApply() is then not to
                            be called */
   int   single; /* 1: levels are in single precision, 0: in that of A; BAI_SINGLE_IN_RANGE: single where A has the range
                     for it, BAI_SINGLE_HERMITIAN: and is Hermitian with a positive diagonal. The host's are in that of

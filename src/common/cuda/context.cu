@@ -56,10 +56,13 @@ BAIStatus BAIContextOpen(BAIContext *context, int device, void *stream)
 {
   cudaFuncAttributes attributes;
 
-  *context        = BAIContext{};
-  context->stream = (cudaStream_t)stream;
+  *context            = BAIContext{};
+  context->stream     = (cudaStream_t)stream;
+  context->processors = 1;
   BAITry(BAICUDASetDevice(device));
   BAITry(BAICUDAIsReady(stream));
+  CUDATry(cudaGetDevice(&device));
+  CUDATry(cudaDeviceGetAttribute(&context->processors, cudaDevAttrMultiProcessorCount, device));
   CUDATry(cudaFuncGetAttributes(&attributes, Nothing));
   context->follows = attributes.ptxVersion >= 90;
   return BAIStatusOf(BAI_OK);

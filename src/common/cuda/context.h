@@ -28,6 +28,7 @@ enum {
 
 typedef struct {
   cudaStream_t stream;
+  int          processors; /* multiprocessors of the device */
   int          follows;    /* kernels may be launched to follow each other without a gap, see follow.h */
   int          idle_wait;  /* the host sleeps in long waits */
   int          long_waits; /* the last waits that were long, one after the other: 0 to 2 */

@@ -435,7 +435,7 @@ static __global__ __launch_bounds__(THREADS) void Norm(int n, const BAIScalar *r
 
 static int Blocks(BAILevelsState state, long long threads)
 {
-  const long long most = (long long)state->processors * WAVES, wanted = (threads + THREADS - 1) / THREADS;
+  const long long most = (long long)state->s.processors * WAVES, wanted = (threads + THREADS - 1) / THREADS;
 
   return (int)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
@@ -447,7 +447,7 @@ static BAIStatus Prepare(BAILevelsState state)
 
   if (state->scalars) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(&state->s, sizeof(scalars), &state->scalars));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)state->processors * WAVES * SUMS * sizeof(BAIReal), &state->partial));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)state->s.processors * WAVES * SUMS * sizeof(BAIReal), &state->partial));
   BAITry(BAIDeviceListen(state));
   scalars.scale      = state->single ? state->scale : 0;
   scalars.factors[0] = scalars.factors[1] = 1;

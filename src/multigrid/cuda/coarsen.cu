@@ -177,7 +177,7 @@ static BAIStatus LookOnce(BAILevelsState state, const BAIDeviceRows &A, Findings
   Numbers   numbers = {state->p.first, NULL};
   BAIInt   *ghost;
 
-  const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->processors * BLOCKS,
+  const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->s.processors * BLOCKS,
             blocks = wanted < room_for ? wanted : room_for;
 
   BAITry(room.Get(state, (size_t)blocks, &device));
@@ -945,14 +945,16 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
   if (values_only && matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(Take(state, matrix, &state->level[0].A));
   BAITry(LookAt(state, &state->level[0].A, values_only, &longest, &zeros));
-  if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
+  if (values_only && state->chip.on) return BAIChipUpdateValues(&state->chip, &state->level[0].A, state->hermitian);
   if (!values_only) {
     BAITry(FindGrid(state, &state->p, state->level[0].A, &state->level[0].grid));
-    if (state->p.resident && !zeros && !state->p.all) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest));
-    if (state->p.resident && !state->krylov.on) return BAIStatusOf(BAI_ERR_CHIP);
+    if (state->p.resident && !zeros && !state->p.all)
+      BAITry(
+        BAIChipSetUp(&state->chip, &state->s, &state->level[0].A, &state->level[0].grid, state->hermitian, longest));
+    if (state->p.resident && !state->chip.on) return BAIStatusOf(BAI_ERR_CHIP);
     state->levels = 1;
     state->stop   = "the matrix stays on the chip";
-    if (state->krylov.on) return BAIStatusOf(BAI_OK);
+    if (state->chip.on) return BAIStatusOf(BAI_OK);
     if (state->p.longest && longest > state->p.longest) return BAIStatusOf(BAI_ERR_LONG);
     if (state->p.all) return state->p.modes ? BAITakeModes(state) : BAIStatusOf(BAI_OK);
     BAITry(Coarsen(state));

@@ -9,6 +9,7 @@ static void Destroy(BAILevelsState state)
 {
   (void)cudaStreamSynchronize(state->s.stream); /* kernels may still write to what is pinned */
   BAIPinnedRestore(state->told);
+  BAIChipDestroy(&state->chip);
   BAIDeviceFreeHalos(state);
   BAIContextClose(&state->s);
   free(state);
@@ -69,16 +70,12 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
 {
   BAILevelsState state;
   BAIStatus      status;
-  int            device;
 
   *newstate = NULL;
   state     = (BAILevelsState)calloc(1, sizeof(*state));
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p = *p;
   status   = BAIContextOpen(&state->s, p->device, p->stream);
-  if (!status.code && cudaGetDevice(&device) == cudaSuccess)
-    (void)cudaDeviceGetAttribute(&state->processors, cudaDevAttrMultiProcessorCount, device);
-  if (!state->processors) state->processors = 1;
   if (!status.code) status = BAICatch([&] { return SetUp(state, matrix, false); });
   state->p.field = NULL;
   state->p.ghost = NULL;
@@ -153,8 +150,8 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   Watched    w  = {state, monitor, context, x, BAIStatusOf(BAI_OK)};
 
   BAITry(TakeIn(state, &b, &to, !guess_zero));
-  BAITry((state->krylov.on ? BAIKrylovSolve : BAIDeviceConjugateGradients)(state, b, to, guess_zero, t,
-                                                                           monitor ? Watch : NULL, &w, solution));
+  if (state->chip.on) BAITry(BAIChipSolve(&state->chip, b, to, guess_zero, t, monitor ? Watch : NULL, &w, solution));
+  else BAITry(BAIDeviceConjugateGradients(state, b, to, guess_zero, t, monitor ? Watch : NULL, &w, solution));
   BAITry(w.status);
   return GiveBack(state, x);
 }
@@ -204,7 +201,7 @@ BAIStatus BAIDeviceSolveColumns(BAILevelsState state, const BAIColumns *given, i
 
   BAITry(TakeInColumns(state, given, !guess_zero, &room, &c));
   BAITry(NegateColumns(state, &minus, &c));
-  BAITry(BAIKrylovSolveColumns(state, &c, guess_zero, t, solution));
+  BAITry(BAIChipSolveColumns(&state->chip, &c, guess_zero, t, solution));
   if (!state->staged) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpy2DAsync(given->x, (size_t)given->to_x * sizeof(BAIScalar), c.x, bytes, bytes, (size_t)c.count,
                             cudaMemcpyDeviceToHost, state->s.stream));
@@ -217,12 +214,12 @@ BAIStatus BAIDeviceInfoGet(BAILevelsState state, BAILevelsInfo *info)
   *info           = {};
   info->levels    = state->levels;
   info->stop      = state->stop;
-  info->resident  = state->krylov.on;
+  info->resident  = state->chip.on;
   info->exact     = state->inverse != NULL;
   info->hermitian = state->hermitian;
   info->negative  = state->negative;
   info->single    = state->single;
-  info->modes     = state->krylov.on ? 0 : state->p.modes;
+  info->modes     = state->chip.on ? 0 : state->p.modes;
   info->less      = state->less;
   info->more      = state->more;
   info->norm      = state->norm;
@@ -236,10 +233,10 @@ BAIStatus BAIDeviceInfoGet(BAILevelsState state, BAILevelsInfo *info)
 
     info->level[l] = {L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
   }
-  if (state->krylov.on || state->p.modes || BAIGridHasBoxes(state->level[0].box.m)) info->grid = state->level[0].grid;
-  if (!state->krylov.on) return BAIStatusOf(BAI_OK);
-  info->level[0].blocks = state->krylov.one.A.parts;
-  info->level[0].inside = state->krylov.one.inside;
+  if (state->chip.on || state->p.modes || BAIGridHasBoxes(state->level[0].box.m)) info->grid = state->level[0].grid;
+  if (!state->chip.on) return BAIStatusOf(BAI_OK);
+  info->level[0].blocks = state->chip.one.A.parts;
+  info->level[0].inside = state->chip.one.inside;
   return BAIStatusOf(BAI_OK);
 }
 

@@ -6,21 +6,14 @@
 #include "../backend.h"
 #include "../rules.h"
 #include "../../common/cuda/follow.h"
-#include "../../chip/krylov.h"
+#include "../../chip/chip.h"
+#include "../../common/cuda/rows.h"
 
 enum {
   BAI_TEAM     = 32, /* rows of a slice: a warp */
   BAI_FAR_SUMS = 3,  /* that ranks make at a time, at most */
   BAI_TEAMS    = BAI_LEVELS_BLOCK / BAI_TEAM
 };
-
-/* Compressed rows on the device, as they were made. Columns from n on are ghosts */
-typedef struct {
-  int              n, ghosts;
-  long long        nnz;
-  const int       *i, *j;
-  const BAIScalar *a;
-} BAIDeviceRows;
 
 /* Entries inside a block come in twos, so that a thread fetches more at a time */
 template <typename T>
@@ -155,7 +148,6 @@ typedef struct {
 /* Host memory that kernels write */
 typedef struct {
   BAILevelsProgress progress;
-  BAIKrylovResult   krylov;
   int               stalled; /* 0, or the BAICode of a wait that was given up */
 } BAILevelsTold;
 
@@ -177,7 +169,7 @@ struct BAILevelsState_ {
   BAIDeviceLevel      level[BAI_LEVELS_MOST];
   void               *inverse; /* of the last level, dense, by rows; NULL: it is smoothed */
   const char         *stop;
-  int                 hermitian, single, processors;
+  int                 hermitian, single;
   bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
   BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
   double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
@@ -196,18 +188,18 @@ struct BAILevelsState_ {
   BAIStagedCSR        csr[2];     /* own columns, and those of ghosts */
   BAIScalar          *b, *x;
   /* of several ranks: */
-  bool            merged;  /* the finest level's matrix is a copy, with the entries of ghosts */
-  int            *field;   /* while levels are made: of each row of the last one */
-  BAISides        sides;   /* of its matrix, until it is softened */
-  BAILevelsRanks  ranks;   /* how a cycle is done */
-  BAIScalar      *rest[2]; /* if staged: right-hand side and solution of the level that the caller solves */
-  unsigned       *arrived;
-  int            *stalled; /* set if a wait was given up */
-  BAIDeviceRows   own;     /* of the caller, for BAILevelsSolve(): in own columns, */
-  BAIFarRows      between; /* and of ghosts */
-  BAIDeviceHalo   vector;  /* their x */
-  BAIFarSums      sums;
-  BAIKrylovState_ krylov; /* if the matrix is on the chip, there is nothing but this */
+  bool           merged;  /* the finest level's matrix is a copy, with the entries of ghosts */
+  int           *field;   /* while levels are made: of each row of the last one */
+  BAISides       sides;   /* of its matrix, until it is softened */
+  BAILevelsRanks ranks;   /* how a cycle is done */
+  BAIScalar     *rest[2]; /* if staged: right-hand side and solution of the level that the caller solves */
+  unsigned      *arrived;
+  int           *stalled; /* set if a wait was given up */
+  BAIDeviceRows  own;     /* of the caller, for BAILevelsSolve(): in own columns, */
+  BAIFarRows     between; /* and of ghosts */
+  BAIDeviceHalo  vector;  /* their x */
+  BAIFarSums     sums;
+  BAIChip        chip; /* if the matrix is on the chip, there is nothing but this */
 };
 
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAIDevice##name(BAILevelsState state parameters);
@@ -290,30 +282,8 @@ BAIStatus BAIDeviceApplyTo(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceConjugateGradients(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero,
                                       const BAITolerances *, BAILevelsMonitor, void *context, BAILevelsSolution *);
 
-/* chip/setup.cu: the parts, if the matrix fits the chip; new values in them; and those for so many systems, which are
-   made when they are asked for first */
-BAIStatus BAIKrylovSetUp(BAILevelsState, const BAIDeviceRows *, int longest);
-BAIStatus BAIKrylovValues(BAILevelsState, const BAIDeviceRows *);
-BAIStatus BAIKrylovPartsFor(BAILevelsState, int systems, BAIKrylovParts **);
-
-/* krylov.cu: kernels, and the rows that a thread block may have and their entries (0: any number); whether one can be
-   launched; memory for exchange; a solve, and several */
-int       BAIKrylovShapes(void);
-void      BAIKrylovLimits(int shape, int *length, int *rows);
-BAIStatus BAIKrylovPlan(BAILevelsState, int shape, BAIKrylovParts *, bool *fits);
-BAIStatus BAIKrylovPrepare(BAILevelsState);
-BAIStatus BAIKrylovSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
-                         BAILevelsMonitor, void *context, BAILevelsSolution *);
-BAIStatus BAIKrylovSolveColumns(BAILevelsState, const BAIColumns *, int guess_zero, const BAITolerances *,
-                                BAILevelsSolution *);
-
 /* Bytes of a number of the cycle */
 static inline size_t BAISizeOfNumbers(BAILevelsState state)
 {
   return state->single ? sizeof(BAISingle) : sizeof(BAIScalar);
-}
-
-static inline dim3 BAIGrid(long long threads, int block)
-{
-  return dim3((unsigned)((threads + block - 1) / block > 0 ? (threads + block - 1) / block : 1));
 }

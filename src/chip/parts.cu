@@ -1,5 +1,5 @@
 /*
-   Set-up of a matrix that is to stay on the chip, see krylov.h
+   Set-up of a matrix that is to stay on the chip, see chip.h
 
    Parts are boxes of points, if rows are those of a grid in natural ordering, else consecutive rows. The places that a
    part reads outside of it are marked in a bit map of all places, in shared memory; the number of a halo is that of the
@@ -7,8 +7,8 @@
 
    For many right-hand sides the matrix has a second set of parts: see MakeMany()
 */
-#include "../multigrid/cuda/levels.h"
 #include "../common/cuda/warp.h"
+#include "chip.h"
 #include <float.h>
 
 enum {
@@ -80,7 +80,7 @@ static __global__ void CountRows(Cut cut, const int *i, int *most)
   atomicMax(most, rows);
 }
 
-static __global__ void NumberPlaces(Cut cut, const int *i, BAIKrylovMatrix M, int *place)
+static __global__ void NumberPlaces(Cut cut, const int *i, BAIChipMatrix M, int *place)
 {
   const int part = (int)blockIdx.x;
   int       rows;
@@ -101,8 +101,7 @@ struct Largest {
 };
 
 /* Marks what the part reads; all threads. bits is in shared memory */
-static __device__ void Mark(const BAIDeviceRows &A, const BAIKrylovMatrix &M, const int *place, int words,
-                            unsigned *bits)
+static __device__ void Mark(const BAIDeviceRows &A, const BAIChipMatrix &M, const int *place, int words, unsigned *bits)
 {
   const int part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
 
@@ -141,7 +140,7 @@ static __device__ int LanesFor(int rows, int entries, int longest, int threads)
   return best;
 }
 
-static __global__ __launch_bounds__(THREADS) void CountHalos(BAIDeviceRows A, BAIKrylovMatrix M, const int *place,
+static __global__ __launch_bounds__(THREADS) void CountHalos(BAIDeviceRows A, BAIChipMatrix M, const int *place,
                                                              int words, Largest *largest)
 {
   extern __shared__ unsigned bits[];
@@ -175,7 +174,7 @@ static __global__ __launch_bounds__(THREADS) void CountHalos(BAIDeviceRows A, BA
 }
 
 /* Where halos are, the columns of entries, and where rows begin */
-static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, BAIKrylovMatrix M, const int *place,
+static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, BAIChipMatrix M, const int *place,
                                                               int words)
 {
   extern __shared__ unsigned bits[]; /* and then the number of those before each word */
@@ -246,7 +245,7 @@ static __global__ void Scalings(BAIDeviceRows A, bool hermitian, BAIReal *scalin
   scaling[row] = hermitian ? 1 / sqrt(d) : 1 / d;
 }
 
-static __global__ __launch_bounds__(THREADS) void FillValues(BAIDeviceRows A, BAIKrylovMatrix M, const int *place,
+static __global__ __launch_bounds__(THREADS) void FillValues(BAIDeviceRows A, BAIChipMatrix M, const int *place,
                                                              bool hermitian, const BAIReal *scaling)
 {
   __shared__ unsigned heaviest; /* the bits of a float, whose order is that of the numbers */
@@ -311,14 +310,14 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
 
 /* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room
  * for their rows */
-static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes, Cut *cut,
+static BAIStatus CutRows(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, bool boxes, Cut *cut,
                          int *rows_most, bool *fits)
 {
   BAITemporary room;
-  const int    longest = state->krylov.longest;
+  const int    longest = chip->longest;
   int          length, rows;
 
-  BAIKrylovLimits(shape, &length, &rows);
+  BAIChipLimits(shape, &length, &rows);
   *fits = false;
   *cut  = Cut{
     A.n, most, {0, 0, 0},
@@ -326,44 +325,44 @@ static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape
       length > 0
   };
   if ((length && longest - 1 > length) || (long long)A.n > (long long)rows * cut->parts) return BAIStatusOf(BAI_OK);
-  if (boxes) CutGrid(cut, state->level[0].grid.m, cut->parts);
-  BAITry(room.Allocate(&state->s, sizeof(int)));
-  CUDATry(cudaMemsetAsync(room.p, 0, sizeof(int), state->s.stream));
-  CountRows<<<BAIGrid(cut->parts, THREADS), THREADS, 0, state->s.stream>>>(*cut, A.i, static_cast<int *>(room.p));
+  if (boxes) CutGrid(cut, chip->grid.m, cut->parts);
+  BAITry(room.Allocate(chip->context, sizeof(int)));
+  CUDATry(cudaMemsetAsync(room.p, 0, sizeof(int), chip->context->stream));
+  CountRows<<<BAIGrid(cut->parts, THREADS), THREADS, 0, chip->context->stream>>>(*cut, A.i, static_cast<int *>(room.p));
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(rows_most, room.p, sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+  CUDATry(cudaMemcpyAsync(rows_most, room.p, sizeof(int), cudaMemcpyDeviceToHost, chip->context->stream));
+  CUDATry(cudaStreamSynchronize(chip->context->stream));
   *fits = *rows_most <= rows;
   return BAIStatusOf(BAI_OK);
 }
 
 /* Places, and how much of them there is; what is allocated is given back by GiveUp() */
-static BAIStatus Place(BAILevelsState state, const BAIDeviceRows &A, int shape, const Cut &cut, int rows_most,
-                       BAIKrylovParts *parts, bool *fits)
+static BAIStatus Place(BAIChip *chip, const BAIDeviceRows &A, int shape, const Cut &cut, int rows_most,
+                       BAIChipParts *parts, bool *fits)
 {
-  BAIKrylovMatrix &M       = parts->A;
-  const int        longest = state->krylov.longest;
-  const size_t     places  = (size_t)cut.parts * (size_t)rows_most;
-  const int        words   = (int)((places + BITS - 1) / BITS);
-  cudaStream_t     stream  = state->s.stream;
-  BAITemporary     room;
-  Largest          largest, *device;
-  int              length, rows;
+  BAIChipMatrix &M       = parts->A;
+  const int      longest = chip->longest;
+  const size_t   places  = (size_t)cut.parts * (size_t)rows_most;
+  const int      words   = (int)((places + BITS - 1) / BITS);
+  cudaStream_t   stream  = chip->context->stream;
+  BAITemporary   room;
+  Largest        largest, *device;
+  int            length, rows;
 
-  BAIKrylovLimits(shape, &length, &rows);
+  BAIChipLimits(shape, &length, &rows);
   M.parts              = cut.parts;
   M.rows_most          = rows_most;
   M.width              = length ? longest - 1 > 0 ? longest - 1 : 1 : 0;
   parts->words_of_bits = words;
   *fits                = false;
   if (2 * (size_t)words * sizeof(int) > 160 * 1024) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.rows));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.halos));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.lanes));
-  BAITry(BAICUDAAllocate(&state->s, places * sizeof(int), &M.row));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)A.n * sizeof(int), &parts->place));
+  BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(int), &M.rows));
+  BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(int), &M.halos));
+  BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(int), &M.lanes));
+  BAITry(BAICUDAAllocate(chip->context, places * sizeof(int), &M.row));
+  BAITry(BAICUDAAllocate(chip->context, (size_t)A.n * sizeof(int), &parts->place));
   NumberPlaces<<<(unsigned)M.parts, THREADS, 0, stream>>>(cut, A.i, M, parts->place);
-  BAITry(room.Allocate(&state->s, sizeof(largest)));
+  BAITry(room.Allocate(chip->context, sizeof(largest)));
   device = static_cast<Largest *>(room.p);
   CUDATry(cudaMemsetAsync(device, 0, sizeof(*device), stream));
   BAITry(BAIAllowShared((const void *)CountHalos, (size_t)words * sizeof(int)));
@@ -376,112 +375,102 @@ static BAIStatus Place(BAILevelsState state, const BAIDeviceRows &A, int shape, 
   M.entries_most = largest.entries;
   parts->inside  = (long long)largest.inside;
   if (M.rows_most + M.halo_most > UINT16_MAX) return BAIStatusOf(BAI_OK);
-  return BAIKrylovPlan(state, shape, parts, fits);
+  return BAIChipPlan(chip, shape, parts, fits);
 }
 
 /* What Place() has allocated */
-static void GiveUp(BAILevelsState state, int n, BAIKrylovParts *parts)
+static void GiveUp(BAIChip *chip, int n, BAIChipParts *parts)
 {
-  BAIKrylovMatrix &M = parts->A;
+  BAIChipMatrix &M = parts->A;
 
-  if (M.rows) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.rows);
-  if (M.halos) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.halos);
-  if (M.lanes) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.lanes);
-  if (M.row) BAICUDAFree(&state->s, (size_t)M.parts * (size_t)M.rows_most * sizeof(int), M.row);
-  if (parts->place) BAICUDAFree(&state->s, (size_t)n * sizeof(int), parts->place);
-  *parts = BAIKrylovParts{};
+  if (M.rows) BAICUDAFree(chip->context, (size_t)M.parts * sizeof(int), M.rows);
+  if (M.halos) BAICUDAFree(chip->context, (size_t)M.parts * sizeof(int), M.halos);
+  if (M.lanes) BAICUDAFree(chip->context, (size_t)M.parts * sizeof(int), M.lanes);
+  if (M.row) BAICUDAFree(chip->context, (size_t)M.parts * (size_t)M.rows_most * sizeof(int), M.row);
+  if (parts->place) BAICUDAFree(chip->context, (size_t)n * sizeof(int), parts->place);
+  *parts = BAIChipParts{};
 }
 
 /* At most so many parts for a shape of kernel, if they fit */
-static BAIStatus TryCut(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes,
-                        BAIKrylovParts *parts, bool *fits)
+static BAIStatus TryCut(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, bool boxes, BAIChipParts *parts,
+                        bool *fits)
 {
   Cut cut;
   int rows_most;
 
-  BAITry(CutRows(state, A, shape, most, boxes, &cut, &rows_most, fits));
+  BAITry(CutRows(chip, A, shape, most, boxes, &cut, &rows_most, fits));
   if (!*fits) return BAIStatusOf(BAI_OK);
-  BAITry(Place(state, A, shape, cut, rows_most, parts, fits));
-  if (!*fits) GiveUp(state, A.n, parts);
+  BAITry(Place(chip, A, shape, cut, rows_most, parts, fits));
+  if (!*fits) GiveUp(chip, A.n, parts);
   return BAIStatusOf(BAI_OK);
 }
 
 /* The same. Boxes read less of each other than consecutive rows. Those have as many entries each, so where rows may be
  * of any length boxes are for rows of much the same length, and consecutive rows may fit where boxes do not */
-static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, BAIKrylovParts *parts,
-                     bool *fits)
+static BAIStatus Try(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, BAIChipParts *parts, bool *fits)
 {
-  const bool alike = (long long)state->krylov.longest * A.n <= 2 * A.nnz;
+  const bool alike = (long long)chip->longest * A.n <= 2 * A.nnz;
   int        length, rows;
 
-  BAIKrylovLimits(shape, &length, &rows);
-  const bool boxes = state->level[0].grid.m[0] && (length || alike);
+  BAIChipLimits(shape, &length, &rows);
+  const bool boxes = chip->grid.m[0] && (length || alike);
 
-  BAITry(TryCut(state, A, shape, most, boxes, parts, fits));
-  if (!*fits && boxes && !length) BAITry(TryCut(state, A, shape, most, false, parts, fits));
+  BAITry(TryCut(chip, A, shape, most, boxes, parts, fits));
+  if (!*fits && boxes && !length) BAITry(TryCut(chip, A, shape, most, false, parts, fits));
   return BAIStatusOf(BAI_OK);
 }
 
 /* Memory for parts that fit, and their pattern */
-static BAIStatus Fill(BAILevelsState state, const BAIDeviceRows &A, BAIKrylovParts *parts)
+static BAIStatus Fill(BAIChip *chip, const BAIDeviceRows &A, BAIChipParts *parts)
 {
-  BAIKrylovMatrix &M      = parts->A;
-  const size_t     places = (size_t)M.parts * (size_t)M.rows_most,
-               entries    = M.width ? places * (size_t)M.width : (size_t)M.parts * (size_t)M.entries_most;
+  BAIChipMatrix &M      = parts->A;
+  const size_t   places = (size_t)M.parts * (size_t)M.rows_most,
+               entries  = M.width ? places * (size_t)M.width : (size_t)M.parts * (size_t)M.entries_most;
 
-  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * (size_t)M.halo_most * sizeof(int), &M.halo));
-  if (!M.width) BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * (size_t)(M.rows_most + 1) * sizeof(int), &M.first));
-  BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.inside), &M.inside));
-  BAITry(BAICUDAAllocate(&state->s, entries * sizeof(*M.j), &M.j));
-  BAITry(BAICUDAAllocate(&state->s, entries * sizeof(*M.a), &M.a));
-  BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.left), &M.left));
-  BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.right), &M.right));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(*M.heaviest), &M.heaviest));
-  FillPattern<<<(unsigned)M.parts, THREADS, 2 * (size_t)parts->words_of_bits * sizeof(int), state->s.stream>>>(
+  BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * (size_t)M.halo_most * sizeof(int), &M.halo));
+  if (!M.width)
+    BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * (size_t)(M.rows_most + 1) * sizeof(int), &M.first));
+  BAITry(BAICUDAAllocate(chip->context, places * sizeof(*M.inside), &M.inside));
+  BAITry(BAICUDAAllocate(chip->context, entries * sizeof(*M.j), &M.j));
+  BAITry(BAICUDAAllocate(chip->context, entries * sizeof(*M.a), &M.a));
+  BAITry(BAICUDAAllocate(chip->context, places * sizeof(*M.left), &M.left));
+  BAITry(BAICUDAAllocate(chip->context, places * sizeof(*M.right), &M.right));
+  BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(*M.heaviest), &M.heaviest));
+  FillPattern<<<(unsigned)M.parts, THREADS, 2 * (size_t)parts->words_of_bits * sizeof(int), chip->context->stream>>>(
     A, M, parts->place, parts->words_of_bits);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longest)
+BAIStatus BAIChipCut(BAIChip *chip, const BAIDeviceRows &A, bool *fits)
 {
-  BAIKrylovState_ &k    = state->krylov;
-  const int        room = state->processors < BAI_KRYLOV_PARTS ? state->processors : BAI_KRYLOV_PARTS,
-            most        = (A->n + LEAST_ROWS - 1) / LEAST_ROWS;
-  bool fits             = false;
+  const int processors = chip->context->processors, room = processors < BAI_CHIP_PARTS ? processors : BAI_CHIP_PARTS,
+            most = (A.n + LEAST_ROWS - 1) / LEAST_ROWS;
 
-  if (sizeof(BAIScalar) != sizeof(BAIReal))
-    return BAIStatusOf(BAI_OK); /* complex numbers have more than one lowest bit */
-  k.bicgstab = !state->hermitian;
-  k.longest  = longest;
-  for (int shape = 0; shape < BAIKrylovShapes() && !fits; shape++)
-    BAITry(Try(state, *A, shape, most < room ? most : room, &k.one, &fits));
-  if (!fits) return BAIStatusOf(BAI_OK);
-  BAITry(Fill(state, *A, &k.one));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)A->n * sizeof(*k.scaling), &k.scaling));
-  BAITry(BAIKrylovPrepare(state));
-  k.on = 1;
-  return BAIKrylovValues(state, A);
+  *fits = false;
+  for (int shape = 0; shape < BAIChipShapes() && !*fits; shape++)
+    BAITry(Try(chip, A, shape, most < room ? most : room, &chip->one, fits));
+  if (!*fits) return BAIStatusOf(BAI_OK);
+  BAITry(Fill(chip, A, &chip->one));
+  return BAICUDAAllocate(chip->context, (size_t)A.n * sizeof(*chip->scaling), &chip->scaling);
 }
 
-static BAIStatus Values(BAILevelsState state, const BAIDeviceRows &A, const BAIKrylovParts &parts)
+static BAIStatus Values(BAIChip *chip, const BAIDeviceRows &A, const BAIChipParts &parts)
 {
-  FillValues<<<(unsigned)parts.A.parts, THREADS, 0, state->s.stream>>>(A, parts.A, parts.place, !state->krylov.bicgstab,
-                                                                       state->krylov.scaling);
+  FillValues<<<(unsigned)parts.A.parts, THREADS, 0, chip->context->stream>>>(A, parts.A, parts.place, !chip->bicgstab,
+                                                                             chip->scaling);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIKrylovValues(BAILevelsState state, const BAIDeviceRows *A)
+BAIStatus BAIChipUpdateValues(BAIChip *chip, const BAIDeviceRows *A, int hermitian)
 {
-  BAIKrylovState_ &k         = state->krylov;
-  const bool       hermitian = !k.bicgstab;
-
-  if (hermitian != (state->hermitian != 0)) return BAIStatusOf(BAI_ERR_PATTERN); /* it takes another kernel */
-  Scalings<<<BAIGrid(A->n, THREADS), THREADS, 0, state->s.stream>>>(*A, hermitian, k.scaling);
+  if (!chip->bicgstab != (hermitian != 0)) return BAIStatusOf(BAI_ERR_PATTERN); /* it takes another kernel */
+  chip->A = *A;
+  Scalings<<<BAIGrid(A->n, THREADS), THREADS, 0, chip->context->stream>>>(*A, hermitian != 0, chip->scaling);
   CUDATry(cudaGetLastError());
-  BAITry(Values(state, *A, k.one));
-  if (k.many.kernel) BAITry(Values(state, *A, k.many));
+  BAITry(Values(chip, *A, chip->one));
+  if (chip->many.kernel) BAITry(Values(chip, *A, chip->many));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -499,41 +488,40 @@ static double Cycles(int processors, int systems, int at_once, int parts, double
   return waves * (waiting + blocks * entries * (shared ? in_shared : in_registers));
 }
 
-static double CyclesOf(BAILevelsState state, int systems, const BAIKrylovParts &parts)
+static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
 {
-  const BAIKrylovMatrix &M       = parts.A;
-  const double           entries = M.width ? (double)M.rows_most * M.width : (double)M.entries_most;
+  const BAIChipMatrix &M       = parts.A;
+  const double         entries = M.width ? (double)M.rows_most * M.width : (double)M.entries_most;
 
-  return Cycles(state->processors, systems, parts.at_once, M.parts, entries, !M.width);
+  return Cycles(chip->context->processors, systems, parts.at_once, M.parts, entries, !M.width);
 }
 
 /* Parts for many systems: so few that many systems are at work at once, and so many that each of them does not take
  * long. There are none if those for one system are as good */
-static BAIStatus MakeMany(BAILevelsState state, const BAIDeviceRows &A)
+static BAIStatus MakeMany(BAIChip *chip, const BAIDeviceRows &A)
 {
   enum {
     SYSTEMS = 48, /* that they are made for: it has many divisors */
     TRIES   = 4
   };
-  BAIKrylovState_ &k    = state->krylov;
-  double           last = 0, least = CyclesOf(state, SYSTEMS, k.one);
-  bool             fits = false;
+  double last = 0, least = CyclesOf(chip, SYSTEMS, chip->one);
+  bool   fits = false;
 
   for (int t = 0; t < TRIES && !fits; t++) {
     double best       = least;
     int    best_shape = -1, best_parts = 0;
 
-    for (int shape = 0; shape < BAIKrylovShapes(); shape++) {
+    for (int shape = 0; shape < BAIChipShapes(); shape++) {
       int length, rows;
 
-      BAIKrylovLimits(shape, &length, &rows);
-      for (int systems = 2; systems <= SYSTEMS && systems <= state->processors; systems++) {
-        const int    parts   = state->processors / systems < BAI_KRYLOV_PARTS ? state->processors / systems
-                                                                              : BAI_KRYLOV_PARTS;
-        const double entries = (double)A.n / parts * (length ? k.longest - 1 : (double)A.nnz / A.n);
-        const double cycles  = Cycles(state->processors, SYSTEMS, systems, parts, entries, !length);
+      BAIChipLimits(shape, &length, &rows);
+      for (int systems = 2; systems <= SYSTEMS && systems <= chip->context->processors; systems++) {
+        const int    parts = chip->context->processors / systems < BAI_CHIP_PARTS ? chip->context->processors / systems
+                                                                                  : BAI_CHIP_PARTS;
+        const double entries = (double)A.n / parts * (length ? chip->longest - 1 : (double)A.nnz / A.n);
+        const double cycles  = Cycles(chip->context->processors, SYSTEMS, systems, parts, entries, !length);
 
-        if ((length && k.longest - 1 > length) || (long long)A.n > (long long)rows * parts || cycles <= last ||
+        if ((length && chip->longest - 1 > length) || (long long)A.n > (long long)rows * parts || cycles <= last ||
             cycles >= best)
           continue;
         best       = cycles;
@@ -543,24 +531,23 @@ static BAIStatus MakeMany(BAILevelsState state, const BAIDeviceRows &A)
     }
     if (best_shape < 0) break;
     last = best;
-    BAITry(Try(state, A, best_shape, best_parts, &k.many, &fits));
+    BAITry(Try(chip, A, best_shape, best_parts, &chip->many, &fits));
   }
   if (!fits) return BAIStatusOf(BAI_OK);
-  BAITry(Fill(state, A, &k.many));
-  return Values(state, A, k.many);
+  BAITry(Fill(chip, A, &chip->many));
+  return Values(chip, A, chip->many);
 }
 
-BAIStatus BAIKrylovPartsFor(BAILevelsState state, int systems, BAIKrylovParts **parts)
+BAIStatus BAIChipPartsFor(BAIChip *chip, int systems, BAIChipParts **parts)
 {
-  BAIKrylovState_ &k = state->krylov;
+  if (!chip->asked) {
+    const BAIStatus status = MakeMany(chip, chip->A);
 
-  if (!k.asked) {
-    const BAIStatus status = MakeMany(state, state->level[0].A);
-
-    if (status.code) k.many = BAIKrylovParts{}; /* its memory is given back with that of the levels */
+    if (status.code) chip->many = BAIChipParts{}; /* its memory is given back with that of the levels */
     BAITry(status);
-    k.asked = 1;
+    chip->asked = 1;
   }
-  *parts = k.many.kernel && CyclesOf(state, systems, k.many) < CyclesOf(state, systems, k.one) ? &k.many : &k.one;
+  *parts = chip->many.kernel && CyclesOf(chip, systems, chip->many) < CyclesOf(chip, systems, chip->one) ? &chip->many
+                                                                                                         : &chip->one;
   return BAIStatusOf(BAI_OK);
 }

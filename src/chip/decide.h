@@ -1,0 +1,163 @@
+/*
+   How a solve on the chip goes on, as the last warp of each thread block decides from sums, all of them alike
+*/
+#pragma once
+
+#include "team.h"
+#include <limits.h>
+
+namespace {
+/* How the threads that have rows go on */
+struct Step {
+  int     next;  /* what is done next, or LEAVE, and */
+  int     stays; /* then the vectors are for the next launch */
+  BAIReal alpha, beta, step;
+};
+
+enum {
+  LEAVE = -1,
+  GO_ON = -1 /* no BAILevelsReason yet */
+};
+
+/* The last warp of a thread block looks at this once in many iterations. Each of its threads has it in local memory, so
+   that it takes no registers, and the functions that work with it are no part of the loop */
+struct Cold {
+  BAITest  test;
+  BAIStall stall;
+  double   scaled2, scaled_b2;
+};
+
+/* The first r = b - A x, whose norm's square this is */
+__device__ __noinline__ void BeginTests(Cold *cold, double rtol, double abstol, double bnorm2, double norm2)
+{
+  const double tolerance = rtol * sqrt(bnorm2);
+
+  BAITestBegin(&cold->test, tolerance > abstol ? tolerance : abstol, sqrt(norm2));
+  BAIStallBegin(&cold->stall, 0, norm2);
+}
+
+/* r is b - A x, and these are the sums of squares of r and of D^-1 r: the reason to end, or the one that there is */
+__device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, double scaled, double abstol, bool looks,
+                                  int reason)
+{
+  const bool      passes = norm2 <= cold->test.tolerance * cold->test.tolerance;
+  const double    limit  = abstol < cold->test.tolerance ? scaled * sqrt(cold->scaled_b2) : 0;
+  BAILevelsReason end;
+
+  cold->scaled2 = scaled2;
+  if (!isfinite(norm2)) return BAI_LEVELS_NAN;
+  if (!looks) return passes ? BAI_LEVELS_CONVERGED : reason;
+  if (reason != GO_ON)
+    return BAITestPasses(&cold->test, sqrt(norm2), sqrt(scaled2), limit) ? BAI_LEVELS_CONVERGED : reason;
+  return BAITestEnds(&cold->test, sqrt(norm2), sqrt(scaled2), limit, &end) ? end : reason;
+}
+
+/* Whether the method stalls; least2 is the least square of a norm so far */
+__device__ __noinline__ bool Stalls(Cold *cold, int its, double least2, double norm2)
+{
+  cold->stall.least2 = least2;
+  return BAIStalls(&cold->stall, its, norm2) != 0;
+}
+
+/* How the solve goes on, as the last warp of each thread block decides: all threads of all of them alike */
+struct Control {
+  Cold  *cold;
+  double bnorm2, goal2, most2, rnorm2, least2, scalar[2];
+  int    its, begun, most, reason; /* begun: where r was b - A x last; most: iterations before there is more to look at
+                                      than norms; reason: why the solve is to end, or GO_ON */
+  bool   first;
+
+  __device__ Control(const Problem &p, Cold *local)
+      : cold(local), bnorm2((double)p.bnorm2), its(0), begun(0), reason(p.finish), first(!p.resume)
+  {
+    const BAIChipLeft &left = p.left[System()];
+
+    cold->test      = left.test;
+    cold->stall     = left.stall;
+    cold->scaled2   = 0;
+    cold->scaled_b2 = p.resume ? left.scaled_b2 : -1;
+    rnorm2          = left.rnorm2;
+    scalar[0] = scalar[1] = 0;
+    if (p.resume) {
+      its       = left.its;
+      begun     = left.begun;
+      scalar[0] = left.scalar[0];
+      scalar[1] = left.scalar[1];
+    }
+    Limits(p);
+  }
+  __device__ void Limits(const Problem &p)
+  {
+    goal2  = cold->test.goal * cold->test.goal;
+    most2  = (double)p.dtol * (double)p.dtol * bnorm2;
+    least2 = cold->stall.least2;
+    most   = p.until == INT_MAX && !p.fixed ? min(p.max_it, cold->stall.begun + BAI_STALL_ITS) : p.max_it;
+  }
+  /* r is b, and b - A x follows, unless that has been so before; these are the sums of squares of r and of D^-1 r */
+  __device__ void Guess(double norm2, double scaled2)
+  {
+    if (!first) return;
+    if (bnorm2 < 0) bnorm2 = norm2;
+    if (cold->scaled_b2 < 0) cold->scaled_b2 = scaled2;
+  }
+  /* r is b - A x, and these are the sums of squares of r and of D^-1 r; true: that is the end */
+  __device__ bool Ends(const Problem &p, double norm2, double scaled2)
+  {
+    const bool looks = !first && its > 0;
+
+    Guess(norm2, scaled2);
+    if (first) {
+      BeginTests(cold, (double)p.rtol, (double)p.abstol, bnorm2, norm2);
+      if (!blockIdx.x && (int)threadIdx.x % WARP == 0) p.result[System()].rnorm2_begin = norm2;
+    }
+    first  = false;
+    rnorm2 = norm2;
+    reason = Judge(cold, norm2, scaled2, (double)p.scaled, (double)p.abstol, looks, reason);
+    if (reason == GO_ON && its >= p.max_it) reason = BAI_LEVELS_ITS;
+    begun = its;
+    Limits(p);
+    return reason != GO_ON;
+  }
+  /* By the recurrence; true: b - A x is to be computed. broken: the method cannot do another iteration from here */
+  __device__ bool Looks(const Problem &p, double norm2, bool broken)
+  {
+    rnorm2 = norm2;
+    least2 = norm2 < least2 ? norm2 : least2;
+    if (norm2 > goal2 && norm2 < most2 && its < most && !broken) return false;
+    if (!isfinite(norm2)) reason = BAI_LEVELS_NAN;
+    else if (norm2 <= goal2) return true;
+    else if (most2 > 0 && norm2 >= most2) reason = BAI_LEVELS_DTOL;
+    else if (its >= p.max_it) reason = BAI_LEVELS_ITS;
+    else if (broken) {
+      if (its == begun) reason = BAI_LEVELS_INDEFINITE;
+      return true;
+    } else if (its >= most) {
+      if (Stalls(cold, its, least2, norm2)) reason = BAI_LEVELS_STALLED;
+      Limits(p);
+    }
+    return reason != GO_ON;
+  }
+  /* For the host, and the next launch */
+  __device__ void End(const Problem &p) const
+  {
+    BAIChipLeft   &left   = p.left[System()];
+    BAIChipResult &result = p.result[System()];
+
+    if (blockIdx.x || (int)threadIdx.x % WARP) return;
+    left.its         = its;
+    left.begun       = begun;
+    left.rnorm2      = rnorm2;
+    left.scaled_b2   = cold->scaled_b2;
+    left.test        = cold->test;
+    left.stall       = cold->stall;
+    left.scalar[0]   = scalar[0];
+    left.scalar[1]   = scalar[1];
+    result.rnorm2    = rnorm2;
+    result.bnorm2    = bnorm2;
+    result.scaled2   = cold->scaled2;
+    result.scaled_b2 = cold->scaled_b2;
+    result.its       = its;
+    result.reason    = reason;
+  }
+};
+} // namespace

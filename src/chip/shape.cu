@@ -1,0 +1,61 @@
+/*
+   The kernels of solves on the chip, and which parts of a matrix they take
+*/
+#include "entries.h"
+
+enum {
+  STATIC_SHARED = 1024 /* bytes of shared memory that a kernel has beside what depends on the matrix, at most */
+};
+
+/* A kernel: for rows of at most length entries beside the diagonal, or, if length is 0, of any number of entries; a thread
+   has each rows, and at most threads have rows. The first shape that fits a matrix is taken */
+static const struct Shape {
+  int length, each, threads;
+} shapes[] = {
+#define SHAPE(Matrix, length, threads) {length, Matrix::ROWS_EACH, threads},
+  CHIP_SHAPES(SHAPE)
+#undef SHAPE
+};
+
+/* Shared memory of a thread block */
+static size_t SharedOf(const BAIChipMatrix &A, bool bicgstab)
+{
+  const size_t sums  = bicgstab ? 8 : 4;
+  size_t       bytes = ((size_t)A.rows_most * 4 + (size_t)A.halo_most + 2 * sums * WARP) * sizeof(BAIReal);
+
+  if (!A.width)
+    bytes += ((size_t)A.rows_most + (size_t)A.entries_most) * sizeof(BAIReal) +
+      ((size_t)A.rows_most + 1) * sizeof(int) + ((size_t)A.rows_most + (size_t)A.entries_most) * sizeof(unsigned short);
+  return bytes;
+}
+
+int BAIChipShapes(void)
+{
+  return (int)(sizeof(shapes) / sizeof(shapes[0]));
+}
+
+void BAIChipLimits(int shape, int *length, int *rows)
+{
+  *length = shapes[shape].length;
+  *rows   = shapes[shape].each * shapes[shape].threads;
+}
+
+BAIStatus BAIChipPlan(BAIChip *chip, int shape, BAIChipParts *parts, bool *fits)
+{
+  int device, most, blocks;
+
+  *fits = false;
+  CUDATry(cudaGetDevice(&device));
+  CUDATry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  parts->kernel  = (chip->bicgstab ? BAIChipBiCGStab : BAIChipPipelined)(shape);
+  parts->shared  = SharedOf(parts->A, chip->bicgstab);
+  parts->threads = (parts->A.rows_most + shapes[shape].each - 1) / shapes[shape].each;
+  parts->threads = (parts->threads + WARP - 1) / WARP * WARP + WARP;
+  if (!parts->A.width) parts->threads = shapes[shape].threads + WARP;
+  if (parts->shared + STATIC_SHARED > (size_t)most) return BAIStatusOf(BAI_OK);
+  BAITry(BAIAllowShared(parts->kernel, parts->shared));
+  CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, parts->kernel, parts->threads, parts->shared));
+  parts->at_once = blocks * chip->context->processors / parts->A.parts;
+  *fits          = parts->at_once > 0;
+  return BAIStatusOf(BAI_OK);
+}

@@ -1,0 +1,337 @@
+/*
+   A thread block of a solve on the chip: its last warp makes sums, the other threads have the rows of a part. How vectors
+   are exchanged between thread blocks, and what a launch is told
+
+   Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the lowest bit of each number.
+   A number with the right tag is new, so loads and stores are relaxed, and nothing else depends on their order. A thread
+   block publishes e + 2 only after sums to which all give their part when they have read e: so two buffers do. Each
+   launch counts from zero, so that solves have the same bits. It has buffers of its own, which the launch before made
+   look old; and it does the same for the next one.
+
+   Several systems. A launch may solve some with the same matrix, but different b: thread blocks of number y in the
+   second direction of the grid have the system of that number, with sums and buffers of its own. So systems do not wait
+   for each other, and while one waits another one works on the same multiprocessor. More systems than there is room for
+   take several launches.
+
+   No thread block waits for one that is not running, as the launch is cooperative; and no wait is without end
+*/
+#pragma once
+
+#include "../common/cuda/spin.h"
+#include "chip.h"
+
+namespace {
+enum {
+  WARP = BAI_LANES
+};
+
+/* What a launch is told. Pointers are those of the first system */
+struct Problem {
+  BAIChipMatrix       A;
+  const BAIReal      *b;
+  BAIReal            *x;
+  size_t              to_b, to_x;               /* from a system to the next one */
+  BAIReal            *exchange, *other, *saved; /* buffers of this launch, and of the next one */
+  unsigned long long *words;
+  BAIChipLeft        *left;
+  int                 zero; /* x is zero to begin with */
+  BAIReal             rtol, abstol, dtol, scaled, bnorm2;
+  int                 resume, until, max_it;
+  int                 fixed;  /* stalls are not looked for, as nothing ends before max_it */
+  int                 finish; /* a BAILevelsReason: the solve is to end for that; -1: not so */
+  int                *stalled, *stalled_host;
+  BAIChipResult      *result;
+};
+
+__device__ inline double Tagged(double value, int tag)
+{
+  return __hiloint2double(__double2hiint(value), (__double2loint(value) & ~1) | tag);
+}
+[[maybe_unused]] __device__ inline float Tagged(float value, int tag)
+{
+  return __int_as_float((__float_as_int(value) & ~1) | tag);
+}
+__device__ inline bool IsOld(double value, int tag)
+{
+  return (__double2loint(value) ^ tag) & 1;
+}
+[[maybe_unused]] __device__ inline bool IsOld(float value, int tag)
+{
+  return (__float_as_int(value) ^ tag) & 1;
+}
+
+/* The number of the system. It is read anew each time, as no register is free for it */
+__device__ inline unsigned System(void)
+{
+  unsigned system;
+
+  asm volatile("mov.u32 %0, %%ctaid.y;" : "=r"(system));
+  return system;
+}
+
+/* Whether a wait is to be given up, as it has taken some ten seconds, or another thread has given up */
+class Patience {
+  unsigned  spins = 0;
+  long long start = 0;
+
+public:
+  __device__ bool Ends(const Problem &p)
+  {
+    if (++spins % 64) return false;
+    if (!start) start = clock64();
+    if (clock64() - start > BAI_SPIN_CYCLES) {
+      BAIStore(p.stalled, (int)BAI_ERR_STALLED);
+      BAIStoreFar(p.stalled_host, (int)BAI_ERR_STALLED);
+    }
+    return BAILoad(p.stalled) != 0;
+  }
+};
+
+/* The same number; what is computed from it is not computed before this point */
+__device__ inline double Later(double value)
+{
+  asm volatile("" : "+d"(value));
+  return value;
+}
+
+/* Barriers of some of the threads of a thread block */
+enum {
+  GIVEN = 1, /* parts of sums are there; of all threads, as is TAKEN */
+  ROWS,      /* of the threads that have rows */
+  TAKEN      /* sums are there, for all */
+};
+__device__ inline void Meet(int barrier, int threads)
+{
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/*
+   The sums of N numbers over the lanes of a warp, by halves: in the end lane l has the sum of number
+   NumberOf<N>(l) in value[0]
+*/
+template <int N, typename T>
+__device__ inline void SumUpWarp(T (&value)[N])
+{
+  int o = WARP / 2;
+
+#pragma unroll
+  for (int half = N / 2; half; half /= 2, o /= 2) {
+#pragma unroll
+    for (int k = 0; k < half; k++) {
+      const bool upper = threadIdx.x & o;
+      const T    keep = upper ? value[k + half] : value[k], give = upper ? value[k] : value[k + half];
+
+      value[k] = keep + __shfl_xor_sync(~0u, give, o);
+    }
+  }
+  for (; o; o /= 2) value[0] += __shfl_xor_sync(~0u, value[0], o);
+}
+template <int N>
+__device__ inline int NumberOf(int lane)
+{
+  return lane / (WARP / N);
+}
+
+/* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x
+ * where the recurrences began; weight is what makes r^2 that of b - A x; red has the parts of sums of the warps */
+struct Room {
+  BAIReal *v, *y, *base, *weight, *red, *product;
+};
+
+/* The thread block: the last warp makes sums, the others have the rows */
+struct Team {
+  const Problem &p;
+  Room           room;
+  int            owners, rows, halos;
+  unsigned       exchange = 0, meeting = 0; /* of vectors; of all threads */
+  bool           given = false;             /* parts of sums, for which the last warp waits */
+
+  __device__ Team(const Problem &p, Room room)
+      : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x])
+  {
+  }
+  __device__ bool MakesSums() const { return (int)threadIdx.x >= owners; }
+  __device__ int  Row(int k) const { return (int)threadIdx.x + k * owners; }
+
+  /* This thread's part of sums. Threads that have rows; the last warp has it when they meet next */
+  template <int N>
+  __device__ void Give(BAIReal (&value)[N])
+  {
+    const int lane = (int)threadIdx.x % WARP;
+
+    SumUpWarp<N>(value);
+    if (lane % (WARP / N) == 0)
+      room.red[((meeting & 1) * N + lane / (WARP / N)) * WARP + (int)threadIdx.x / WARP] = value[0];
+    given = true;
+  }
+  __device__ void MeetRows()
+  {
+    if (given) Meet(GIVEN, (int)blockDim.x);
+    else Meet(ROWS, owners);
+    given = false;
+  }
+
+  /* All know what the last warp has decided; exchanged: there was an exchange of vectors since they met last */
+  __device__ void MeetAll(bool exchanged)
+  {
+    if (given) MeetRows();
+    Meet(TAKEN, (int)blockDim.x);
+    meeting++;
+    exchange += exchanged;
+  }
+
+  /* v = m in all places that this thread block reads: its own ones, and the halos. Threads that have rows */
+  template <int IN_FLIGHT, int EACH>
+  __device__ void Exchange(BAIReal (&m)[EACH])
+  {
+    const int      buffer = (int)(exchange & 1), tag = (int)(exchange >> 1 & 1);
+    BAIReal *const all  = p.exchange + (BAI_CHIP_BUFFERS * System() + buffer) * (unsigned)(p.A.parts * p.A.rows_most);
+    BAIReal *const mine = all + (size_t)blockIdx.x * p.A.rows_most;
+    const int     *halo = p.A.halo + (size_t)blockIdx.x * p.A.halo_most;
+
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      m[k] = Tagged(m[k], tag);
+      if (Row(k) >= rows) continue;
+      BAIStore(mine + Row(k), m[k]);
+      room.v[Row(k)] = m[k];
+    }
+    if (given) MeetRows(); /* the last warp need not wait for the others' halos */
+    for (int base = (int)threadIdx.x; base < halos; base += IN_FLIGHT * owners) {
+      BAIReal  value[IN_FLIGHT];
+      int      place[IN_FLIGHT];
+      bool     old;
+      Patience patience;
+
+#pragma unroll
+      for (int k = 0; k < IN_FLIGHT; k++) {
+        const int h = base + k * owners;
+
+        place[k] = h < halos ? halo[h] : -1;
+        value[k] = h < halos ? BAILoad(all + place[k]) : Tagged(BAIReal(0), tag);
+      }
+      do {
+        old = false;
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; k++) {
+          if (IsOld(value[k], tag)) value[k] = BAILoad(all + place[k]);
+          old |= IsOld(value[k], tag);
+        }
+      } while (old && !patience.Ends(p));
+#pragma unroll
+      for (int k = 0; k < IN_FLIGHT; k++)
+        if (place[k] >= 0) room.v[p.A.rows_most + base + k * owners] = value[k];
+    }
+    MeetRows();
+  }
+};
+
+/* Where vectors are between launches */
+template <int EACH>
+__device__ inline void Keep(const Team &t, int number, bool read, BAIReal (&v)[EACH])
+{
+  BAIReal *at = t.p.saved + ((size_t)number * t.p.A.parts + blockIdx.x) * t.p.A.rows_most;
+
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    if (t.Row(k) >= t.rows) continue;
+    if (read) v[k] = at[t.Row(k)];
+    else at[t.Row(k)] = v[k];
+  }
+}
+
+/* r = L b; base = R^{-1} x, or zero. What the next launch exchanges by is made to look old */
+template <int EACH>
+__device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
+{
+  const Problem       &p = t.p;
+  const BAIReal *const b = p.b + System() * p.to_b, *const x = p.x + System() * p.to_x;
+  BAIReal *const other = p.other + BAI_CHIP_BUFFERS * System() * (unsigned)(p.A.parts * p.A.rows_most);
+
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int at = (int)blockIdx.x * p.A.rows_most + t.Row(k), row = t.Row(k) < t.rows ? p.A.row[at] : -1;
+
+    r[k] = 0;
+    if (row < 0) continue;
+    other[at] = other[(size_t)p.A.parts * p.A.rows_most + at] = Tagged(BAIReal(0), 1);
+    const BAIReal left                                        = p.A.left[at];
+
+    r[k]                    = left * b[row];
+    t.room.base[t.Row(k)]   = p.zero ? 0 : x[row] / p.A.right[at];
+    t.room.weight[t.Row(k)] = 1 / (left * left);
+  }
+}
+
+/* r = L b - n */
+template <int EACH>
+__device__ inline void Residual(const Team &t, const BAIReal (&n)[EACH], BAIReal (&r)[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int at = (int)blockIdx.x * t.p.A.rows_most + t.Row(k);
+
+    r[k] = t.Row(k) < t.rows ? t.p.A.left[at] * t.p.b[System() * t.p.to_b + t.p.A.row[at]] - n[k] : 0;
+  }
+}
+
+/* base + x goes to the caller */
+template <int EACH>
+__device__ inline void WriteVectors(const Team &t, const BAIReal (&x)[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int at = (int)blockIdx.x * t.p.A.rows_most + t.Row(k);
+
+    if (t.Row(k) < t.rows)
+      t.p.x[System() * t.p.to_x + t.p.A.row[at]] = t.p.A.right[at] * (t.room.base[t.Row(k)] + x[k]);
+  }
+}
+
+/* The vectors of a launch that goes on, the first of which is x; what the caller has is base + x */
+template <int EACH, int VECTORS>
+__device__ inline void Resume(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < VECTORS; k++) Keep(t, k, true, *vectors[k]);
+#pragma unroll
+  for (int k = 0; k < EACH; k++)
+    if (t.Row(k) < t.rows) t.room.base[t.Row(k)] -= (*vectors[0])[k];
+}
+
+/* The same for the next launch */
+template <int EACH, int VECTORS>
+__device__ inline void Leave(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < VECTORS; k++) Keep(t, k, false, *vectors[k]);
+}
+
+/* base = base + x, x = 0, m = base */
+template <int EACH>
+__device__ inline void TakeCorrection(const Team &t, BAIReal (&x)[EACH], BAIReal (&m)[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    if (t.Row(k) < t.rows) t.room.base[t.Row(k)] += x[k];
+    x[k] = 0;
+  }
+#pragma unroll
+  for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? t.room.base[t.Row(k)] : 0;
+}
+
+template <int N>
+__device__ inline Room RoomOf(const BAIChipMatrix &A, unsigned char *shared, unsigned char **rest)
+{
+  Room room;
+
+  room.v       = reinterpret_cast<BAIReal *>(shared);
+  room.y       = room.v + A.rows_most + A.halo_most;
+  room.base    = room.y + A.rows_most;
+  room.weight  = room.base + A.rows_most;
+  room.red     = room.weight + A.rows_most;
+  room.product = room.red + 2 * N * WARP;
+  *rest        = reinterpret_cast<unsigned char *>(room.product + (A.width ? 0 : A.rows_most));
+  return room;
+}
+} // namespace
