@@ -4,7 +4,6 @@
 */
 #include "../coloring.h"
 #include "state.h"
-#include <stdlib.h>
 #include <string.h>
 
 static void Destroy(BAIState state)
@@ -13,10 +12,7 @@ static void Destroy(BAIState state)
   BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAIContextClose(state);
-  free(state->turn_first);
-  free(state->updates_host);
-  free(state->last_host);
-  free(state);
+  delete state;
 }
 
 static BAIStatus GetDevice(int device, BAIDevice *found)
@@ -40,6 +36,11 @@ static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartiti
   return BAISweepPrepare(state, state->p.mode);
 }
 
+static BAIStatus Prepare(BAIState state, BAIMode mode)
+{
+  return BAICatch([&] { return BAISweepPrepare(state, mode); });
+}
+
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
                         BAIState *newstate)
 {
@@ -47,7 +48,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   BAIStatus status;
 
   *newstate = NULL;
-  state     = (BAIState)calloc(1, sizeof(*state));
+  state     = new (std::nothrow) BAIState_();
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p         = *p;
   status           = BAIContextOpen(state, p->device, p->stream);
@@ -152,8 +153,8 @@ static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
                 rounded = A->sweep_a == A->loc_a ? 0 : state->places_loc * (int64_t)BAISweepSize(A);
 
   if (plan->resident) return 2 * vector;
-  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) +
-    state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value +
+  return rounded + state->places_loc * (value + BAIColumnSize(A)) + state->places_off * value +
+    (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value +
     (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) +
     A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) +
     (4 + (plan->order == BAI_FLAGS ? 1 : 2) * (plan->momentum && (state->p.momentum == 1 || state->has_before))) *
@@ -189,7 +190,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .create     = Create,
   .update     = Update,
   .bind       = Bind,
-  .prepare    = BAISweepPrepare,
+  .prepare    = Prepare,
   .sweep      = BAISweepRun,
   .solve      = BAISweepSolve,
   .residual   = BAIResidualRun,

@@ -6,8 +6,6 @@
 */
 #include "sweep.h"
 #include <algorithm>
-#include <new>
-#include <vector>
 
 enum {
   THREADS     = 256,
@@ -130,7 +128,7 @@ static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
   BAISharedDevice mine;
 
   BAITry(BAISharedDeviceGet(BAI_BACKEND_CUDA, &mine));
-  e->theirs = new BAIShared[peers]();
+  e->theirs.resize(peers);
   for (int p = 0; p < peers; p++) {
     if (!memcmp(&handles[p].device, &mine, sizeof(mine)))
       return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
@@ -153,16 +151,15 @@ static BAIStatus Tiles(BAIState state, const BAIPeers *peers, std::vector<BAIInt
 }
 
 /* The longest run of tiles that send nothing */
-static void FindQuiet(const std::vector<int> &first, int *quiet, int *loud)
+static void FindQuiet(const std::vector<int> &first, BAISends *sends)
 {
   int from = 0;
 
-  *quiet = *loud = 0;
   for (int tile = 0; tile + 1 < (int)first.size(); tile++) {
     if (first[tile + 1] > first[tile]) from = tile + 1;
-    else if (tile + 1 - from > *loud - *quiet) {
-      *quiet = from;
-      *loud  = tile + 1;
+    else if (tile + 1 - from > sends->loud - sends->quiet) {
+      sends->quiet = from;
+      sends->loud  = tile + 1;
     }
   }
 }
@@ -207,6 +204,7 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   std::vector<void *>    to(sends);
   std::vector<int>       row(sends); /* as kernels count rows */
   std::vector<BAIFlag *> tell(n);
+  BAISends               where = {};
 
   for (size_t p = 0; p < n; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
   BAITry(Open(e, (int)n, theirs.data()));
@@ -214,17 +212,18 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   BAISortSends(peers, (BAIInt)tiles, tile.data(), first.data(), send.data(), peer.data());
   for (size_t p = 0; p < n; p++)
     tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
+  for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[send[k]];
+  BAITry(BAIUpload(state, sends, row.data(), (int **)&where.row));
+  row.assign(first.begin(), first.end());
+  BAITry(BAIUpload(state, tiles + 1, row.data(), (int **)&where.first));
+  FindQuiet(row, &where);
   for (int odd = 0; odd < 2; odd++) {
+    e->where[odd] = where;
     for (size_t k = 0; k < sends; k++)
       to[k] = (char *)e->theirs[peer[k]].memory +
         size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
-    BAITry(BAIUpload(state, sends, to.data(), &e->to[odd]));
+    BAITry(BAIUpload(state, sends, to.data(), (void ***)&e->where[odd].to));
   }
-  for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[send[k]];
-  BAITry(BAIUpload(state, sends, row.data(), &e->row));
-  row.assign(first.begin(), first.end());
-  FindQuiet(row, &e->quiet, &e->loud);
-  BAITry(BAIUpload(state, tiles + 1, row.data(), &e->first));
   BAITry(BAIUpload(state, n, tell.data(), &e->tell));
   BAITry(BAICUDAAllocate(state, sizeof(*e->arrived), &e->arrived));
   CUDATry(cudaMemsetAsync(e->arrived, 0, sizeof(*e->arrived), state->stream));
@@ -294,8 +293,8 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
 
   state->ghost = (char *)e->mailbox.memory + (now & 1) * (size_t)state->nghost * size;
   if (!e->copies)
-    return Run(state, e->sends, {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud}, e->peers, e->tell, told,
-               e->exchanges, {swept, e->last, &state->pinned->worked});
+    return Run(state, e->sends, e->where[e->exchanges & 1], e->peers, e->tell, told, e->exchanges,
+               {swept, e->last, &state->pinned->worked});
   BAITry(Copy(state));
   return Run(state, 0, {}, e->peers, NULL, told, now, {});
 }
@@ -316,6 +315,5 @@ BAIStatus BAICUDADisconnect(BAIState state)
 void BAICUDAExchangeDestroy(BAIState state)
 {
   (void)BAICUDADisconnect(state);
-  delete[] state->exchange.theirs;
   (void)BAISharedClose(BAI_BACKEND_CUDA, &state->exchange.mailbox);
 }

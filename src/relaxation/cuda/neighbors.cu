@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <limits.h>
 #include <memory>
-#include <new>
 
 enum {
   THREADS = 256,
@@ -172,12 +171,10 @@ static BAIStatus Color(BAIState state, bool needed)
 {
   const int                    tiles = state->A.tiles;
   const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
-  const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]),
-    rank(new (std::nothrow) int[tiles]);
-  BAITemporary first_device, lower_device, rank_device;
+  const std::unique_ptr<int[]> first(new int[tiles + 1]), order(new int[tiles]), rank(new int[tiles]);
+  BAITemporary                 first_device, lower_device, rank_device;
 
-  if (!state->turn_first) state->turn_first = (int *)malloc((tiles + 1) * sizeof(int));
-  if (!first || !order || !rank || !state->turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->turn_first.resize(tiles + 1);
   BAITry(first_device.Allocate(state, (tiles + 1) * sizeof(int)));
   int *at = (int *)first_device.p;
 
@@ -189,15 +186,14 @@ static BAIStatus Color(BAIState state, bool needed)
   if (!needed && first[tiles] / tiles > BAI_QUEUE_NEIGHBORS / 2) return BAIStatusOf(BAI_OK);
 
   const size_t                 lower_bytes = (size_t)first[tiles] * sizeof(int);
-  const std::unique_ptr<int[]> lower(new (std::nothrow) int[first[tiles] + 1]);
+  const std::unique_ptr<int[]> lower(new int[first[tiles] + 1]);
   const BAIGraph               graph = {tiles, first.get(), lower.get()};
 
-  if (!lower) return BAIStatusOf(BAI_ERR_MEMORY);
   BAITry(lower_device.Allocate(state, lower_bytes));
   Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, (int *)lower_device.p);
   CUDATry(cudaGetLastError());
   BAITry(BAIDownload(state, (size_t)first[tiles], (int *)lower_device.p, lower.get()));
-  BAITry(BAIColor(&graph, order.get(), rank.get(), state->turn_first, &state->turns, &state->colors));
+  BAITry(BAIColor(&graph, order.get(), rank.get(), state->turn_first.data(), &state->turns, &state->colors));
   BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
   CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(

@@ -94,7 +94,6 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   A->unit         = state->p.unit;
   A->single       = state->p.single && !state->p.refined;
   A->sweep_single = state->p.single;
-  state->wide     = BAIWide(A);
 
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->d));
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * BAISweepSize(A), &A->dinv));

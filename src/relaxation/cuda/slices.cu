@@ -332,7 +332,7 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
 
   const size_t value = BAIValueSize(A);
 
-  BAITry(BAICUDAAllocate(state, end.loc * (state->wide ? sizeof(int) : sizeof(uint16_t)), &A->loc_j));
+  BAITry(BAICUDAAllocate(state, end.loc * BAIColumnSize(A), &A->loc_j));
   BAITry(BAICUDAAllocate(state, end.loc * value, &A->loc_a));
   BAITry(BAICUDAAllocate(state, end.off_j * sizeof(int), &A->off_j));
   BAITry(BAICUDAAllocate(state, end.off * value, &A->off_a));

@@ -7,6 +7,7 @@
 #include "../engine.h"
 #include "../exchange.h"
 #include "../look.h"
+#include <vector>
 
 enum {
   BAI_PIECE       = 256,
@@ -153,28 +154,41 @@ typedef struct {
   BAISolution *result;  /* on the host */
 } BAIStop;
 
+/* What is counted of tiles: see BAIStats; updates is NULL if nothing is */
+typedef struct {
+  int                *updates;
+  unsigned long long *reads; /* 2*BAI_MOST_STALE+1 */
+  unsigned long long *last;  /* nanoseconds of the device's clock */
+} BAICounts;
+
+/* Rows whose x goes to other ranks, and where: those of tile t are first[t] <= k < first[t + 1] */
+typedef struct {
+  const int   *first; /* NULL: none goes while a kernel runs */
+  const int   *row;
+  void *const *to;
+  int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
+} BAISends;
+
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
-  int       peers, sends;
-  BAIShared mailbox, *theirs; /* own, and those of peers, or NULL */
-  int      *first, *row;      /* tiles+1, as in BAISends, */
-  int       quiet, loud;      /* and these */
-  void    **to[2];            /* in even and odd exchanges */
-  BAIFlag **tell;             /* peers: the flag that is this rank's to set */
-  void     *zero;             /* ghosts of an x that is zero */
-  unsigned *arrived;          /* thread blocks that have sent their part */
-  BAIFlag   exchanges;
-  int       live;     /* tiles send x whenever they have a new one */
-  int       was_live; /* x might be old in the last exchange, */
-
-  unsigned long long    *last;   /* which ended at that time, in ns */
-  struct BAICUDACopies_ *copies; /* if x goes in copies: exchange.cu; else NULL */
+  int                    peers, sends;
+  BAIShared              mailbox;
+  std::vector<BAIShared> theirs;   /* the mailboxes of peers */
+  BAISends               where[2]; /* in even and odd exchanges */
+  BAIFlag              **tell;     /* peers: the flag that is this rank's to set */
+  void                  *zero;     /* ghosts of an x that is zero */
+  unsigned              *arrived;  /* thread blocks that have sent their part */
+  BAIFlag                exchanges;
+  int                    live;     /* tiles send x whenever they have a new one */
+  int                    was_live; /* x might be old in the last exchange */
+  unsigned long long    *last;     /* the time at which that ended, in ns */
+  struct BAICUDACopies_ *copies;   /* if x goes in copies: exchange.cu; else NULL */
 } BAICUDAExchange;
 
 struct BAIState_ : BAIContext {
   BAIParameters p;
   BAISliced     A;
-  int           nghost, wide; /* wide: loc_j is int */
+  int           nghost;
   BAIInt        blocks;
   long long     nnz_local, nnz_off, local_sweeps;
   long long places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
@@ -184,9 +198,10 @@ struct BAIState_ : BAIContext {
   int       units;                    /* rows for whose a_ii 1 stands */
   unsigned long long pattern;         /* a hash of the nonzero pattern */
   BAINeighbors       neighbors;
-  int               *order;        /* of the tiles, colour by colour; NULL: as they come */
-  int  colors, turns, *turn_first; /* on the host: the places in that order where a turn begins, and its end */
-  int *done,
+  int               *order; /* of the tiles, colour by colour; NULL: as they come */
+  int                colors, turns;
+  std::vector<int>   turn_first; /* the places in that order where a turn begins, and its end */
+  int               *done,
     done_before; /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
   long long *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
 
@@ -212,10 +227,9 @@ struct BAIState_ : BAIContext {
 
   BAICUDAExchange exchange;
 
-  int                *updates; /* what is counted: see BAICounts; NULL: nothing is */
-  unsigned long long *reads, *last;
-  int64_t            *updates_host; /* tiles, and the time of each */
-  double             *last_host;
+  BAICounts            counts;
+  std::vector<int64_t> updates; /* tiles: what was counted, for the caller, and the time of each one's last update */
+  std::vector<double>  last;
 };
 
 /* Of what sweeps work with, in bytes */
@@ -238,6 +252,11 @@ static inline int BAISlices(const BAISliced *A)
 static __host__ __device__ inline bool BAIWide(const BAISliced *A)
 {
   return A->tile_rows > UINT16_MAX + 1;
+}
+
+static inline size_t BAIColumnSize(const BAISliced *A)
+{
+  return BAIWide(A) ? sizeof(int) : sizeof(uint16_t);
 }
 
 static inline size_t BAIPlaces(const BAISliced *A)

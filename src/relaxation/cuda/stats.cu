@@ -1,12 +1,9 @@
 /*
    What the generic kernel counts: see BAIStats
 */
-#include "launch.h"
+#include "state.h"
 #include <algorithm>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <vector>
 
 enum {
   STALE = 2 * BAI_MOST_STALE + 1
@@ -14,26 +11,23 @@ enum {
 
 static BAIStatus Forget(BAIState state)
 {
-  const size_t tiles = (size_t)state->A.tiles;
+  const BAICounts c     = state->counts;
+  const size_t    tiles = (size_t)state->A.tiles;
 
-  CUDATry(cudaMemsetAsync(state->updates, 0, tiles * sizeof(*state->updates), state->stream));
-  CUDATry(cudaMemsetAsync(state->reads, 0, STALE * sizeof(*state->reads), state->stream));
-  CUDATry(cudaMemsetAsync(state->last, 0, tiles * sizeof(*state->last), state->stream));
+  CUDATry(cudaMemsetAsync(c.updates, 0, tiles * sizeof(*c.updates), state->stream));
+  CUDATry(cudaMemsetAsync(c.reads, 0, STALE * sizeof(*c.reads), state->stream));
+  CUDATry(cudaMemsetAsync(c.last, 0, tiles * sizeof(*c.last), state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIStatsCreate(BAIState state)
 {
+  BAICounts   *c     = &state->counts;
   const size_t tiles = (size_t)state->A.tiles;
 
-  free(state->updates_host); /* of a time when memory was short */
-  free(state->last_host);
-  state->updates_host = (int64_t *)calloc(tiles + 1, sizeof(*state->updates_host));
-  state->last_host    = (double *)calloc(tiles + 1, sizeof(*state->last_host));
-  if (!state->updates_host || !state->last_host) return BAIStatusOf(BAI_ERR_MEMORY);
-  BAITry(BAICUDAAllocate(state, STALE * sizeof(*state->reads), &state->reads));
-  BAITry(BAICUDAAllocate(state, tiles * sizeof(*state->last), &state->last));
-  BAITry(BAICUDAAllocate(state, tiles * sizeof(*state->updates), &state->updates));
+  BAITry(BAICUDAAllocate(state, STALE * sizeof(*c->reads), &c->reads));
+  BAITry(BAICUDAAllocate(state, tiles * sizeof(*c->last), &c->last));
+  BAITry(BAICUDAAllocate(state, tiles * sizeof(*c->updates), &c->updates));
   return Forget(state);
 }
 
@@ -46,18 +40,17 @@ BAIStatus BAIStatsGet(BAIState state, BAIStats *stats)
 
   if (!stats) return tiles ? Forget(state) : BAIStatusOf(BAI_OK);
   if (tiles) {
-    BAITry(BAIDownload(state, tiles, state->updates, updates.data()));
-    BAITry(BAIDownload(state, STALE, state->reads, reads));
-    BAITry(BAIDownload(state, tiles, state->last, last.data()));
+    BAITry(BAIDownload(state, tiles, state->counts.updates, updates.data()));
+    BAITry(BAIDownload(state, STALE, state->counts.reads, reads));
+    BAITry(BAIDownload(state, tiles, state->counts.last, last.data()));
   }
   for (const auto &time : last) first = std::min(first, time);
-  for (size_t k = 0; k < tiles; k++) {
-    state->updates_host[k] = updates[k];
-    state->last_host[k]    = 1e-9 * (double)(last[k] - first);
-  }
+  state->updates.assign(updates.begin(), updates.end());
+  state->last.resize(tiles);
+  for (size_t k = 0; k < tiles; k++) state->last[k] = 1e-9 * (double)(last[k] - first);
   for (int k = 0; k < STALE; k++) stats->reads[k] = (int64_t)reads[k];
   stats->units   = (BAIInt)tiles;
-  stats->updates = state->updates_host;
-  stats->last    = state->last_host;
+  stats->updates = state->updates.data();
+  stats->last    = state->last.data();
   return BAIStatusOf(BAI_OK);
 }

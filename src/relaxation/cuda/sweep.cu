@@ -2,7 +2,6 @@
    Launches the kernels that plan.cu chose
 */
 #include "../../common/cuda/follow.h"
-#include "launch.h"
 #include "pieces.h"
 #include <limits.h>
 
@@ -58,7 +57,7 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   BAIStatus status = BAIStatusOf(BAI_OK);
 
   if (!state->A.tiles) return status;
-  if (state->p.stats && !state->updates) BAITry(BAIStatsCreate(state));
+  if (state->p.stats && !state->counts.updates) BAITry(BAIStatsCreate(state));
   if (!state->plan[mode].kernel) status = Prepare(state, mode);
   if (status.code) state->plan[mode].kernel = NULL;
   return status;
@@ -96,10 +95,8 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.tickets_before = state->tickets_before;
   p.fault          = step->faulty ? state->p.fault : BAIFault{};
   p.its            = step->done;
-  p.counts         = {state->updates, state->reads, state->last};
-  if (state->exchange.live)
-    p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1],
-                       state->exchange.quiet, state->exchange.loud};
+  p.counts         = state->counts;
+  if (state->exchange.live) p.sends = state->exchange.where[state->exchange.exchanges & 1];
   return p;
 }
 
