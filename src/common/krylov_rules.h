@@ -1,10 +1,44 @@
 /*
-   When a Krylov method ends, for hosts and devices
+   What Krylov methods do alike on hosts and devices: conjugate directions, and when a solve ends
 */
 #pragma once
 
 #include "../multigrid/levels.h"
 #include <math.h>
+
+/* The scalars of conjugate gradients whose directions are made conjugate to the last one by what they are: with u the
+   preconditioned residual r and s = A p of the last direction p, the new one is u + beta p, and its step is alpha */
+typedef struct {
+  BAIReal ps; /* p^H s, 0: there is no direction yet */
+  BAIReal alpha, beta;
+} BAICGDirection;
+
+/* Takes r^H u, u^H A u and u^H s: p_new = u - (u^H s/p^H s) p, so p_new^H A p_new = u^H A u - |u^H s|^2/p^H s, and one
+   product is enough. 0: the matrix or the preconditioner is not positive definite */
+BAI_INLINE int BAINextDirection(BAICGDirection *d, BAIReal ru, BAIReal uw, BAIReal us)
+{
+  const int first = !(d->ps > 0);
+
+  d->beta  = first ? 0 : -us / d->ps;
+  d->ps    = uw + (first ? 0 : d->beta * us);
+  d->alpha = ru / d->ps;
+  return ru > 0 && d->ps > 0;
+}
+
+/* ||b - A x|| is to be at most this */
+BAI_INLINE BAIReal BAIToleranceOf(BAIReal rtol, BAIReal abstol, BAIReal bnorm)
+{
+  return rtol * bnorm > abstol ? rtol * bnorm : abstol;
+}
+
+/* Why a solve ends whose norm is this, or BAI_LEVELS_ITS; at most 0: it may grow. All three may be squares */
+BAI_INLINE BAILevelsReason BAIReasonToEnd(BAIReal norm, BAIReal goal, BAIReal most)
+{
+  return !isfinite((double)norm) ? BAI_LEVELS_NAN
+    : norm <= goal               ? BAI_LEVELS_CONVERGED
+    : most > 0 && norm >= most   ? BAI_LEVELS_DTOL
+                                 : BAI_LEVELS_ITS;
+}
 
 /* A method stalls if the least norm of so many iterations is not below the least before them times this. Slow solves
    that converge, as of biharmonic problems, gain more */

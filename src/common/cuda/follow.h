@@ -17,20 +17,41 @@ static __device__ inline void BAIFollow(void)
                }));
 }
 
-/* follows: what was launched before is a kernel of the row */
+/* How a kernel is launched; follows: what was launched before is a kernel of the row. The attribute is to live as long */
+static inline cudaLaunchConfig_t BAIConfigOf(dim3 grid, int threads, size_t shared, cudaStream_t stream, bool follows,
+                                             cudaLaunchAttribute *attribute)
+{
+  cudaLaunchConfig_t config = {};
+
+  *attribute                                            = {};
+  attribute->id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute->val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim                                        = grid;
+  config.blockDim                                       = dim3((unsigned)threads);
+  config.dynamicSmemBytes                               = shared;
+  config.stream                                         = stream;
+  config.attrs                                          = attribute;
+  config.numAttrs                                       = follows ? 1 : 0;
+  return config;
+}
+
 static inline cudaError_t BAILaunch(const void *kernel, dim3 grid, int threads, size_t shared, cudaStream_t stream,
                                     bool follows, void **arguments)
 {
-  cudaLaunchAttribute following = {};
-  cudaLaunchConfig_t  config    = {};
+  cudaLaunchAttribute      following;
+  const cudaLaunchConfig_t config = BAIConfigOf(grid, threads, shared, stream, follows, &following);
 
-  following.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
-  following.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim                                       = grid;
-  config.blockDim                                      = dim3((unsigned)threads);
-  config.dynamicSmemBytes                              = shared;
-  config.stream                                        = stream;
-  config.attrs                                         = &following;
-  config.numAttrs                                      = follows ? 1 : 0;
   return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+
+/* The same for a kernel with its arguments, which follows where kernels may */
+template <typename... Parameters, typename... Arguments>
+static BAIStatus BAIFollowWith(const BAIContext &context, void (*kernel)(Parameters...), dim3 grid, int threads,
+                               Arguments... arguments)
+{
+  cudaLaunchAttribute      following;
+  const cudaLaunchConfig_t config = BAIConfigOf(grid, threads, 0, context.stream, context.follows, &following);
+
+  CUDATry(cudaLaunchKernelEx(&config, kernel, arguments...));
+  return BAIStatusOf(BAI_OK);
 }

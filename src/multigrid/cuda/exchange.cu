@@ -2,19 +2,19 @@
    What a cycle of levels on a device needs of other ranks: x of ghosts, and the level that the caller solves, see
    ../levels.h. Ranks write to each other's memory, or values go through the host
 */
-#include "levels.h"
+#include "tuning.h"
 #include "../../common/cuda/spin.h"
 #include <vector>
 
-enum {
-  THREADS     = 256,
-  AT_ONCE     = 4,  /* x that a thread has under way at a time */
-  MOST_BLOCKS = 128 /* that wait for other ranks at a time */
-};
-
-static BAIStatus GivenUp()
+BAIStatus BAIDeviceGivenUp(void)
 {
   return BAIStatusBecause(BAI_ERR_ABSENT, "a cycle of several ranks", "one of them has given up");
+}
+
+BAIStatus BAIDeviceListen(BAILevelsState state)
+{
+  static_assert(sizeof(*state->told) <= BAI_PINNED_BYTES, "a piece of pinned memory holds it");
+  return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
 }
 
 /* The halo of an exchange: of a level, or of vectors; NULL: it is that of sums */
@@ -171,39 +171,61 @@ bool BAIDeviceSolves(BAILevelsState state)
 template <typename T, typename Get, typename Put>
 static __device__ __forceinline__ void Copy(int first, int last, int t, int step, Get get, Put put)
 {
-  for (int k = first + t; k < last; k += AT_ONCE * step) {
-    T value[AT_ONCE];
+  for (int k = first + t; k < last; k += BAI_EXCHANGE_AT_ONCE * step) {
+    T value[BAI_EXCHANGE_AT_ONCE];
 
 #pragma unroll
-    for (int u = 0; u < AT_ONCE; u++)
+    for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
       if (k + u * step < last) value[u] = get(k + u * step);
 #pragma unroll
-    for (int u = 0; u < AT_ONCE; u++)
+    for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
       if (k + u * step < last) put(k + u * step, value[u]);
   }
 }
 
-/* x of the rows that are sent goes to the mailboxes of other ranks, then its number to their flags. When all of theirs
-   have come, x of ghosts is behind that of the rows. Thread blocks are few enough to run at the same time */
+/* x of the rows that are sent goes to the mailboxes of other ranks */
 template <typename T>
-static __global__ __launch_bounds__(THREADS) void ExchangeFar(BAIDeviceHalo h, const T *x, T *ghosts, const int *done,
-                                                              unsigned *arrived, int *stalled, int *stalled_host)
+static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, int odd, const void *from, int t, int step)
 {
-  BAIFollow();
-  const int      stop   = done ? *done : 0;
-  const BAIFlag  number = BAILoad(h.exchanges) + 1; /* not from L1, where an old one may be */
-  const int      step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const T *const box = static_cast<const T *>(h.box[number & 1]);
+  const T *const x = static_cast<const T *>(from);
 
-  if (stop) return;
   for (int p = 0; p < h.peers; p++) {
     const int first = h.peer[p].first;
-    T *const  to    = static_cast<T *>(h.peer[p].to[number & 1]);
+    T *const  to    = static_cast<T *>(h.peer[p].to[odd]);
 
     Copy<T>(
       first, h.peer[p].last, t, step, [&](int k) { return x[h.place[k]]; },
       [&](int k, T value) { BAIStoreFar(to + (k - first), value); });
   }
+}
+
+/* What has come is put behind the x of the rows */
+template <typename T>
+static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int odd, void *ghosts, int t, int step)
+{
+  const T *const box = static_cast<const T *>(h.box[odd]);
+
+  Copy<T>(
+    0, h.ghosts, t, step, [&](int g) { return BAILoadFar(box + g); },
+    [&](int g, T value) { static_cast<T *>(ghosts)[g] = value; });
+}
+
+/* Ranks send x, then the number of the exchange to each other's flags. When those of all have come, x of ghosts is
+   received. Thread blocks are few enough to run at the same time */
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool single, BAIDeviceHalo h, const void *x,
+                                                                        void *ghosts, const int *done,
+                                                                        unsigned *arrived, int *stalled,
+                                                                        int *stalled_host)
+{
+  BAIFollow();
+  const int     stop   = done ? *done : 0;
+  const BAIFlag number = BAILoad(h.exchanges) + 1; /* not from L1, where an old one may be */
+  const int     step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x),
+            odd = (int)(number & 1);
+
+  if (stop) return;
+  if (single) Send<BAISingle>(h, odd, x, t, step);
+  else Send<BAIScalar>(h, odd, x, t, step);
   __syncthreads();
   if (!threadIdx.x) BAIFenceFar();                                         /* for all of the block, which have met */
   if (__syncthreads_or(!threadIdx.x && BAIArrive(arrived) == gridDim.x)) { /* the last block */
@@ -218,132 +240,115 @@ static __global__ __launch_bounds__(THREADS) void ExchangeFar(BAIDeviceHalo h, c
       stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
   }
   __syncthreads();
-  Copy<T>(
-    0, h.ghosts, t, step, [&](int g) { return BAILoadFar(box + g); }, [&](int g, T value) { ghosts[g] = value; });
+  if (single) Receive<BAISingle>(h, odd, ghosts, t, step);
+  else Receive<BAIScalar>(h, odd, ghosts, t, step);
 }
 
-/* As a kernel of the row of those of a cycle, see follow.h */
-static BAIStatus Launch(BAILevelsState state, const void *kernel, dim3 grid, void **arguments)
+/* Ranks write to each other's memory */
+static BAIStatus Directly(BAILevelsState state, bool single, const BAIDeviceHalo &h, const void *x, void *ghosts,
+                          const int *done)
 {
-  CUDATry(BAILaunch(kernel, grid, THREADS, 0, state->s.stream, state->s.follows, arguments));
-  return BAIStatusOf(BAI_OK);
-}
+  const int each = BAI_SOLVE_THREADS * BAI_EXCHANGE_AT_ONCE, most = h.sends > h.ghosts ? h.sends : h.ghosts,
+            blocks = (int)BAIGrid(most, each).x;
 
-template <typename T>
-static BAIStatus Directly(BAILevelsState state, const BAIDeviceHalo *h, const T *x, T *ghosts, const int *done)
-{
-  const int     most         = h->sends > h->ghosts ? h->sends : h->ghosts;
-  const int     blocks       = (most + THREADS * AT_ONCE - 1) / (THREADS * AT_ONCE);
-  BAIDeviceHalo halo         = *h;
-  int          *stalled_host = &state->told->stalled;
-  void         *arguments[]  = {&halo, &x, &ghosts, &done, &state->arrived, &state->stalled, &stalled_host};
-
-  BAITry(Launch(state, (const void *)ExchangeFar<T>,
-                dim3((unsigned)(blocks < 1               ? 1
-                                  : blocks < MOST_BLOCKS ? blocks
-                                                         : MOST_BLOCKS)),
-                arguments));
-  if (state->told->stalled) return BAIStatusOf(BAI_ERR_ABSENT);
-  return BAIStatusOf(BAI_OK);
+  BAITry(BAIFollowWith(state->s, ExchangeFar,
+                       dim3((unsigned)(blocks < BAI_EXCHANGE_BLOCKS ? blocks : BAI_EXCHANGE_BLOCKS)), BAI_SOLVE_THREADS,
+                       single, h, x, ghosts, done, state->arrived, state->stalled, &state->told->stalled));
+  return BAIStatusOf(state->told->stalled ? BAI_ERR_ABSENT : BAI_OK);
 }
 
 BAIStatus BAIDeviceExchangeVector(BAILevelsState state, const BAIScalar *x, const int *done)
 {
   if (!state->vector.peers) return BAIStatusOf(BAI_OK);
-  return Directly(state, &state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
+  return Directly(state, false, state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
 }
 
 /* Through the host: x of the rows that are sent goes there, and that of ghosts comes back */
-template <typename T>
-static BAIStatus ThroughHost(BAILevelsState state, int level, T *x)
+static BAIStatus ThroughHost(BAILevelsState state, int level, const void *x, void *ghosts)
 {
-  const BAIDeviceHalo *h      = &state->level[level].halo;
+  const BAIDeviceHalo &h      = state->level[level].halo;
+  const size_t         size   = BAISizeOfNumbers(state);
   cudaStream_t         stream = state->s.stream;
 
-  if (h->sends) {
-    BAITry(BAIDevicePick(state, (size_t)h->sends, h->place, sizeof(T), x, h->packed));
-    CUDATry(cudaMemcpyAsync(h->sent, h->packed, (size_t)h->sends * sizeof(T), cudaMemcpyDeviceToHost, stream));
+  if (h.sends) {
+    BAITry(BAIDevicePick(state, (size_t)h.sends, h.place, size, x, h.packed));
+    CUDATry(cudaMemcpyAsync(h.sent, h.packed, (size_t)h.sends * size, cudaMemcpyDeviceToHost, stream));
     CUDATry(cudaStreamSynchronize(stream));
   }
-  if (state->ranks.exchange(state->ranks.context, level, sizeof(T), h->sent, h->got)) return GivenUp();
-  if (h->ghosts && x)
-    CUDATry(cudaMemcpyAsync(x + state->level[level].A.n, h->got, (size_t)h->ghosts * sizeof(T), cudaMemcpyHostToDevice,
-                            stream));
+  if (state->ranks.exchange(state->ranks.context, level, size, h.sent, h.got)) return BAIDeviceGivenUp();
+  if (h.ghosts && x) CUDATry(cudaMemcpyAsync(ghosts, h.got, (size_t)h.ghosts * size, cudaMemcpyHostToDevice, stream));
   return BAIStatusOf(BAI_OK);
-}
-
-template <typename T>
-static BAIStatus Exchange(BAILevelsState state, int level, T *x, const int *done)
-{
-  const BAIDeviceLevel *L = &state->level[level];
-
-  return L->halo.peers ? Directly(state, &L->halo, x, x + L->A.n, done) : ThroughHost(state, level, x);
 }
 
 /* A rank without rows of a level may have ghosts there, and room for them as x */
 BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int *done)
 {
-  const BAIDeviceHalo *h = &state->level[level].halo;
+  const BAIDeviceLevel &L      = state->level[level];
+  void *const           ghosts = static_cast<char *>(x) + (size_t)L.A.n * BAISizeOfNumbers(state);
 
-  if (!h->sends && !h->ghosts) return BAIStatusOf(BAI_OK);
-  return state->single ? Exchange(state, level, static_cast<BAISingle *>(x), done)
-                       : Exchange(state, level, static_cast<BAIScalar *>(x), done);
+  if (!L.halo.sends && !L.halo.ghosts) return BAIStatusOf(BAI_OK);
+  return L.halo.peers ? Directly(state, state->single != 0, L.halo, x, ghosts, done)
+                      : ThroughHost(state, level, x, ghosts);
 }
 
 /* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first; then the
    others */
-template <typename T>
-static __global__ void ToRest(int n, int all, int first, const int *row, const T *b, BAIScalar *rest)
+static __global__ void ToRest(bool single, int n, int all, int first, const int *row, const void *b, BAIScalar *rest)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
   BAIFollow();
   if (p >= all) return;
-  rest[p < n ? first + row[p] : p - n < first ? p - n : p] = BAIScalar(b[p]);
+  rest[p < n             ? first + row[p]
+         : p - n < first ? p - n
+                         : p] = single ? BAIScalar(static_cast<const BAISingle *>(b)[p])
+                                       : static_cast<const BAIScalar *>(b)[p];
 }
 
-/* x on the rows of each aggregate of the level above, or, if child is NULL, x alone. Levels are of A times scale, the
-   caller's is of A */
 template <typename T>
-static __global__ void FromRest(int n, const int *row, const BAIScalar *rest, BAIReal scale, const int *child, T *above)
+static __device__ __forceinline__ void AddRest(int p, BAIScalar rest, const int *child, void *to)
 {
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  BAIFollow();
-  if (p >= n) return;
-  const T x = T(rest[row[p]] / scale);
+  const T  x     = T(rest);
+  T *const above = static_cast<T *>(to);
 
   if (!child) above[p] = x;
   for (int k = child ? child[p] : 0; child && k < child[p + 1]; k++) above[k] += x;
 }
 
-template <typename T>
-static BAIStatus Rest(BAILevelsState state, int level, const int *done)
+/* x on the rows of each aggregate of the level above, or, if child is NULL, x alone. Levels are of A times scale, the
+   caller's is of A */
+static __global__ void FromRest(bool single, int n, const int *row, const BAIScalar *rest, BAIReal scale,
+                                const int *child, void *above)
 {
-  const BAIDeviceLevel *L      = &state->level[level];
-  const size_t          bytes  = (size_t)L->halo.all * sizeof(BAIScalar);
-  cudaStream_t          stream = state->s.stream;
-  int                   n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
-  int                  *row = L->row, *child = state->p.modes ? NULL : L[-1].child;
-  T                    *b = static_cast<T *>(L->b), *above = static_cast<T *>(state->p.modes ? L->x : L[-1].x);
-  /* those of the caller, or what stands in for them on the device */
-  BAIScalar *to   = state->staged ? state->rest[0] : state->ranks.b;
-  BAIScalar *from = (state->staged ? state->rest[1] : state->ranks.x) + first;
-  void      *in[] = {&n, &all, &first, &row, &b, &to}, *out[] = {&n, &row, &from, &state->scale, &child, &above};
+  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
-  if (!n) return BAIStatusOf(BAI_OK);
-  BAITry(BAIDeviceExchange(state, level, b, done));
-  BAITry(Launch(state, (const void *)ToRest<T>, BAIGrid(all, THREADS), in));
-  if (state->staged) {
-    CUDATry(cudaMemcpyAsync(state->ranks.b, to, bytes, cudaMemcpyDeviceToHost, stream));
-    CUDATry(cudaStreamSynchronize(stream));
-  }
-  if (state->ranks.rest(state->ranks.context)) return GivenUp();
-  if (state->staged) CUDATry(cudaMemcpyAsync(state->rest[1], state->ranks.x, bytes, cudaMemcpyHostToDevice, stream));
-  return Launch(state, (const void *)FromRest<T>, BAIGrid(n, THREADS), out);
+  BAIFollow();
+  if (p >= n) return;
+  if (single) AddRest<BAISingle>(p, rest[row[p]] / scale, child, above);
+  else AddRest<BAIScalar>(p, rest[row[p]] / scale, child, above);
 }
 
 BAIStatus BAIDeviceRest(BAILevelsState state, int level, const int *done)
 {
-  return state->single ? Rest<BAISingle>(state, level, done) : Rest<BAIScalar>(state, level, done);
+  const BAIDeviceLevel *L      = &state->level[level];
+  const size_t          bytes  = (size_t)L->halo.all * sizeof(BAIScalar);
+  const bool            single = state->single != 0, modes = state->p.modes != 0;
+  const int             n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
+  cudaStream_t          stream = state->s.stream;
+  /* those of the caller, or what stands in for them on the device */
+  BAIScalar *to   = state->staged ? state->rest[0] : state->ranks.b;
+  BAIScalar *from = (state->staged ? state->rest[1] : state->ranks.x) + first;
+
+  if (!n) return BAIStatusOf(BAI_OK);
+  BAITry(BAIDeviceExchange(state, level, L->b, done));
+  BAITry(BAIFollowWith(state->s, ToRest, BAIGrid(all, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, single, n, all, first,
+                       L->row, L->b, to));
+  if (state->staged) {
+    CUDATry(cudaMemcpyAsync(state->ranks.b, to, bytes, cudaMemcpyDeviceToHost, stream));
+    CUDATry(cudaStreamSynchronize(stream));
+  }
+  if (state->ranks.rest(state->ranks.context)) return BAIDeviceGivenUp();
+  if (state->staged) CUDATry(cudaMemcpyAsync(state->rest[1], state->ranks.x, bytes, cudaMemcpyHostToDevice, stream));
+  return BAIFollowWith(state->s, FromRest, BAIGrid(n, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, single, n, L->row, from,
+                       state->scale, modes ? NULL : L[-1].child, modes ? L->x : L[-1].x);
 }

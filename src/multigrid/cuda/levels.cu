@@ -15,12 +15,6 @@ static void Destroy(BAILevelsState state)
   free(state);
 }
 
-BAIStatus BAIDeviceListen(BAILevelsState state)
-{
-  static_assert(sizeof(*state->told) <= BAI_PINNED_BYTES, "a piece of pinned memory holds it");
-  return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
-}
-
 /* A matrix of the caller where kernels can read it */
 static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, const BAICSR &A, BAIStagedCSR *to, BAICSR *on_device)
 {

@@ -259,11 +259,12 @@ void      BAINextModes(BAILevelsState);
 void      BAIFreeModes(BAILevelsState);
 BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
 BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
-/* levels.cu: room for what kernels tell the host */
-BAIStatus BAIDeviceListen(BAILevelsState);
 /* cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
+/* tail.cu: from which level on one launch does the rest of a cycle; and this, from there, which is level l: with modes
+   what is left of b there is known before, and what x adds to the level above is up to the caller */
 void      BAIFindTail(BAILevelsState);
+BAIStatus BAIDeviceTail(BAILevelsState, int l, const int *done);
 /* ranks.cu: ghosts get the x that other ranks have; the last
    level is solved by the caller: b and x of it by places, in the precision of levels */
 BAIStatus BAIDeviceTakeWithGhosts(BAILevelsState, const BAIMatrix *, BAIDeviceRows *);
@@ -271,11 +272,13 @@ void      BAIDeviceKeepOwn(BAILevelsState, const BAIMatrix *, BAIInt nnz);
 void      BAIDeviceFreeHalos(BAILevelsState);
 /* to[k] = from[row[k]], n numbers of so many bytes: 4, 8 or 16 */
 BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
-/* exchange.cu; exchanges do nothing once *done is not 0, if done is not NULL */
+/* exchange.cu: room for what kernels tell the host; exchanges do nothing once *done is not 0, if done is not NULL */
+BAIStatus BAIDeviceListen(BAILevelsState);
 BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
 BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
 BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
 bool      BAIDeviceSolves(BAILevelsState);
+BAIStatus BAIDeviceGivenUp(void);
 /* cg.cu; to = -from */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
 BAIStatus BAIDeviceApplyTo(BAILevelsState, const BAIScalar *r, BAIScalar *z);

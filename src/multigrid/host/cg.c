@@ -138,31 +138,25 @@ static void Residual(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *
 
 /* Vectors of CG: s = A p, u is a cycle for r, w = A u */
 typedef struct {
-  BAIInt     n;
-  int        threads;
-  BAIReal    ps; /* p^H s of the last direction, 0: there is none */
-  BAIScalar *d;  /* what CG finds, to be added to x; or x itself, if that was zero */
-  BAIScalar *r, *p, *s, *u, *w;
+  BAIInt         n;
+  int            threads;
+  BAICGDirection direction;
+  BAIScalar     *d; /* what CG finds, to be added to x; or x itself, if that was zero */
+  BAIScalar     *r, *p, *s, *u, *w;
 } CG;
 
-/*
-   One iteration. The direction is u made conjugate to the last one, p: p_new = u - (u^H s/p^H s) p. So
-   p_new^H A p_new = u^H w - |u^H s|^2/p^H s, and one product is enough. 0: the matrix or the cycle is not positive
-   definite
-*/
+/* One iteration. 0: the matrix or the cycle is not positive definite */
 static int Iterate(BAILevelsState state, CG *cg)
 {
-  BAIReal gamma, delta, sigma, beta, alpha;
+  BAIReal gamma, delta, alpha, beta;
 
   (void)Do(state, 0, cg->r, cg->u);
   Multiply(&state->level[0].A, cg->u, cg->w, cg->threads);
-  gamma  = Dot(cg->n, cg->r, cg->u, cg->threads);
-  delta  = Dot(cg->n, cg->u, cg->w, cg->threads);
-  sigma  = cg->ps > 0 ? Dot(cg->n, cg->u, cg->s, cg->threads) : 0;
-  beta   = cg->ps > 0 ? -sigma / cg->ps : 0;
-  cg->ps = delta + beta * sigma;
-  if (!(gamma > 0) || !(cg->ps > 0)) return 0;
-  alpha = gamma / cg->ps;
+  gamma = Dot(cg->n, cg->r, cg->u, cg->threads);
+  delta = Dot(cg->n, cg->u, cg->w, cg->threads);
+  if (!BAINextDirection(&cg->direction, gamma, delta, Dot(cg->n, cg->u, cg->s, cg->threads))) return 0;
+  alpha = cg->direction.alpha;
+  beta  = cg->direction.beta;
 #pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)
   for (BAIInt i = 0; i < cg->n; i++) {
     cg->p[i] = cg->u[i] + beta * cg->p[i];
@@ -179,7 +173,7 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const 
 {
   BAIStall stall;
 
-  cg->ps = 0;
+  cg->direction.ps = 0;
   BAIStallBegin(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm);
   memset(cg->p, 0, (size_t)cg->n * sizeof(*cg->p));
   memset(cg->s, 0, (size_t)cg->n * sizeof(*cg->s));
@@ -189,11 +183,10 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const 
       return;
     }
     s->its++;
-    s->rnorm = (BAIReal)sqrt((double)Dot(cg->n, cg->r, cg->r, cg->threads));
-    if (!isfinite((double)s->rnorm)) s->reason = BAI_LEVELS_NAN;
-    else if (s->rnorm <= goal) s->reason = BAI_LEVELS_CONVERGED;
-    else if (most > 0 && s->rnorm >= most) s->reason = BAI_LEVELS_DTOL;
-    else if (!monitor && !t->fixed && BAIStalls(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm))
+    s->rnorm  = (BAIReal)sqrt((double)Dot(cg->n, cg->r, cg->r, cg->threads));
+    s->reason = BAIReasonToEnd(s->rnorm, goal, most);
+    if (s->reason == BAI_LEVELS_ITS && !monitor && !t->fixed &&
+        BAIStalls(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm))
       s->reason = BAI_LEVELS_STALLED; /* else the monitor looks for that */
     if (s->reason == BAI_LEVELS_CONVERGED && !monitor) return;
     if (monitor && monitor(context, s->its, s->rnorm)) return;
@@ -240,11 +233,9 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
   *s        = (BAILevelsSolution){.its = 0};
   s->bnorm  = (BAIReal)sqrt((double)(t->bnorm2 < 0 ? Dot(n, b, b, threads) : t->bnorm2));
   s->rnorm0 = s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
-  tolerance            = t->rtol * s->bnorm > t->abstol ? t->rtol * s->bnorm : t->abstol;
+  tolerance            = BAIToleranceOf(t->rtol, t->abstol, s->bnorm);
   most                 = t->dtol * s->bnorm;
-  s->reason            = !isfinite((double)s->rnorm) ? BAI_LEVELS_NAN
-               : s->rnorm <= tolerance               ? BAI_LEVELS_CONVERGED
-                                                     : BAI_LEVELS_ITS;
+  s->reason            = BAIReasonToEnd(s->rnorm, tolerance, 0);
   if (monitor && monitor(context, 0, s->rnorm)) {
     free(work);
     return BAIStatusOf(BAI_OK);

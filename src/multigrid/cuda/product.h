@@ -1,0 +1,138 @@
+/*
+   Products of a matrix on a device with a vector, by warps; and, on request, what rounding took from them
+*/
+#pragma once
+
+#include "tuning.h"
+#include <cub/util_ptx.cuh>
+
+enum {
+  BAI_SOLVE_WARPS = BAI_SOLVE_THREADS / BAI_TEAM
+};
+
+/* What rounding took from a product, and from a sum; of complex numbers it is not asked for */
+static __device__ inline BAIScalar LostInProduct(BAIScalar a, BAIScalar x, BAIScalar product)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return 0;
+#else
+  return fma(a, x, -product);
+#endif
+}
+
+static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar sum)
+{
+  const BAIScalar part = sum - a;
+
+  return (a - (sum - part)) + (b - part);
+}
+
+/* As RowsTimes(), for long rows: BAI_LONG_ROW_TEAM lanes a row */
+template <bool CAREFUL>
+static __device__ inline BAIScalar LongRowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
+                                                 BAIScalar *lost)
+{
+  const int lane = (int)threadIdx.x % BAI_TEAM, at_once = BAI_TEAM / BAI_LONG_ROW_TEAM;
+  BAIScalar mine = 0;
+
+  if (CAREFUL) *lost = 0;
+  for (int begin = 0; begin < BAI_TEAM; begin += at_once) {
+    const long long row = first + begin + lane / BAI_LONG_ROW_TEAM;
+    const int       end = row < A.n ? A.i[row + 1] : 0;
+    BAIScalar       sum = 0, rest = 0;
+
+#pragma unroll 4
+    for (int e = row < A.n ? A.i[row] + lane % BAI_LONG_ROW_TEAM : 0; e < end; e += BAI_LONG_ROW_TEAM) {
+      const BAIScalar other = x[__ldcs(A.j + e)], product = A.a[e] * other, before = sum;
+
+      sum += product;
+      if (CAREFUL) rest += LostInSum(before, product, sum) + LostInProduct(A.a[e], other, product);
+    }
+#pragma unroll
+    for (int k = BAI_LONG_ROW_TEAM / 2; k; k /= 2) {
+      const BAIScalar other = cub::ShuffleDown<BAI_LONG_ROW_TEAM>(sum, k, BAI_LONG_ROW_TEAM - 1, ~0u), before = sum;
+
+      sum += other;
+      if (CAREFUL)
+        rest += LostInSum(before, other, sum) +
+          cub::ShuffleDown<BAI_LONG_ROW_TEAM>(rest, k, BAI_LONG_ROW_TEAM - 1, ~0u);
+    }
+    const int       from  = (lane - begin) * BAI_LONG_ROW_TEAM & (BAI_TEAM - 1);
+    const BAIScalar found = cub::ShuffleIndex<BAI_TEAM>(sum, from, ~0u);
+    const BAIScalar other = CAREFUL ? cub::ShuffleIndex<BAI_TEAM>(rest, from, ~0u) : BAIScalar(0);
+
+    if (lane < begin || lane >= begin + at_once) continue;
+    mine = found;
+    if (CAREFUL) *lost = other;
+  }
+  return mine;
+}
+
+/*
+   Products of 32 rows with x, one in each lane, by a warp. The entries of the rows follow each other, so the lanes
+   fetch them in turn, whatever the rows' lengths; room is for BAI_PRODUCT_AT_ONCE products of each lane, or twice as many if CAREFUL.
+   Then *lost is what rounding took from the result (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product",
+   SIAM J. Sci. Comput. 26, 2005)
+*/
+template <bool CAREFUL>
+static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
+                                             BAIScalar *room, BAIScalar *lost)
+{
+  const int       lane = (int)threadIdx.x % BAI_TEAM, more = BAI_PRODUCT_AT_ONCE * BAI_TEAM;
+  const long long row  = first + lane;
+  const int       mine = A.i[row < A.n ? row : A.n], mine_end = A.i[row < A.n ? row + 1 : A.n];
+  const int       begin = __shfl_sync(~0u, mine, 0), end = __shfl_sync(~0u, mine_end, BAI_TEAM - 1);
+  BAIScalar       sum = 0, rest = 0;
+
+  if (end - begin > BAI_LONG_IN_PRODUCT * BAI_TEAM) return LongRowsTimes<CAREFUL>(A, first, x, lost);
+  for (int at = begin; at < end; at += more) {
+    int       col[BAI_PRODUCT_AT_ONCE];
+    BAIScalar value[BAI_PRODUCT_AT_ONCE];
+
+#pragma unroll
+    for (int k = 0; k < BAI_PRODUCT_AT_ONCE; k++) {
+      const int e = at + k * BAI_TEAM + lane;
+
+      col[k]   = e < end ? __ldcs(A.j + e) : 0;
+      value[k] = e < end ? A.a[e] : BAIScalar(0);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < BAI_PRODUCT_AT_ONCE; k++) {
+      const BAIScalar other = x[col[k]], product = value[k] * other;
+
+      room[k * BAI_TEAM + lane] = product;
+      if (CAREFUL) room[more + k * BAI_TEAM + lane] = LostInProduct(value[k], other, product);
+    }
+    __syncwarp();
+    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < more; k++) {
+      const BAIScalar before = sum;
+
+      sum += room[k];
+      if (CAREFUL) rest += LostInSum(before, room[k], sum) + room[more + k];
+    }
+  }
+  if (CAREFUL) *lost = rest;
+  return sum;
+}
+
+/* What the entries of ghosts add to the product of a row */
+template <bool CAREFUL>
+static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long row, BAIScalar sum, BAIScalar *lost)
+{
+  if (!far.B.i) return sum;
+  for (BAIInt e = far.B.i[row]; e < far.B.i[row + 1]; e++) {
+    const BAIScalar other = far.x[far.B.j[e]], product = far.B.a[e] * other, before = sum;
+
+    sum += product;
+    if (CAREFUL) *lost += LostInSum(before, product, sum) + LostInProduct(far.B.a[e], other, product);
+  }
+  return sum;
+}
+
+/* Shared memory for RowsTimes(); as bytes, as complex numbers have constructors */
+#define ROOM(name, times) \
+  __shared__          __align__( \
+             16) unsigned char name##_bytes[BAI_SOLVE_WARPS * times * BAI_PRODUCT_AT_ONCE * BAI_TEAM * sizeof(BAIScalar)]; \
+  BAIScalar          *name = reinterpret_cast<BAIScalar *>(name##_bytes) + \
+    threadIdx.x / BAI_TEAM * times * BAI_PRODUCT_AT_ONCE * BAI_TEAM

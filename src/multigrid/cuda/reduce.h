@@ -1,0 +1,77 @@
+/*
+   Sums over all rows of a level on a device, and over all ranks: the same every time
+*/
+#pragma once
+
+#include "tuning.h"
+#include "../../common/cuda/spin.h"
+#include <cub/block/block_reduce.cuh>
+
+/* Of all ranks, each of which has its own in thread 0: it writes them to the others and waits for theirs. The same on
+   all ranks, every time. Called by all threads of one thread block */
+template <int COUNT>
+static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
+{
+  const BAIFlag      number = BAILoad(far.sums) + 1; /* not from L1, where an old one may be */
+  const int          odd    = (int)(number & 1);
+  __shared__ BAIReal mine[COUNT];
+
+#pragma unroll
+  for (int k = 0; k < COUNT; k++)
+    if (!threadIdx.x) mine[k] = sum[k];
+  __syncthreads();
+  for (int p = (int)threadIdx.x; p < far.others; p += (int)blockDim.x) {
+    const BAIFarPeer &peer = far.peer[p];
+    const BAIFlag    *flag = peer.told;
+
+    for (int k = 0; k < COUNT; k++) BAIStoreFar(static_cast<BAIReal *>(peer.to[odd]) + k, mine[k]);
+    BAIStoreFarRelease(peer.tell, number);
+    BAISpin(
+      far.stalled, far.stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, BAI_PEER_CYCLES,
+      BAI_ERR_ABSENT);
+  }
+  __syncthreads();
+  if (threadIdx.x) return;
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) {
+    sum[k] = 0;
+    for (int p = 0; p < far.ranks; p++)
+      sum[k] += p == far.rank ? mine[k] : BAILoadFar(far.from[odd] + p * BAI_FAR_SUMS + k);
+  }
+  BAIStore(far.sums, number);
+}
+
+/* What all threads of all blocks add up to, and of all ranks, found by the block that comes last: true there, in
+   thread 0. The same every time */
+template <int COUNT>
+static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived, const BAIFarSums &far)
+{
+  using Sum = cub::BlockReduce<BAIReal, BAI_SOLVE_THREADS>;
+  __shared__ typename Sum::TempStorage storage;
+  __shared__ bool                      last;
+
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) {
+    sum[k] = Sum(storage).Sum(sum[k]);
+    __syncthreads();
+    if (!threadIdx.x) partial[blockIdx.x * COUNT + k] = sum[k];
+  }
+  if (!threadIdx.x) {
+    __threadfence();
+    last = atomicAdd(arrived, 1u) + 1 == gridDim.x;
+  }
+  __syncthreads();
+  if (!last) return false;
+  __threadfence();
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) {
+    sum[k] = 0;
+    for (unsigned block = threadIdx.x; block < gridDim.x; block += BAI_SOLVE_THREADS)
+      sum[k] += __ldcg(partial + block * COUNT + k);
+    sum[k] = Sum(storage).Sum(sum[k]);
+    __syncthreads();
+  }
+  if (!threadIdx.x) *arrived = 0;
+  if (far.ranks > 1) SumOfRanks(sum, far);
+  return !threadIdx.x;
+}

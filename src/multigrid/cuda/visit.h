@@ -1,0 +1,427 @@
+/*
+   A visit to a block of a level on a device: local sweeps, and what the levels above and below get of it. VisitBlock()
+   is inlined into the kernels of the cycle, and into that of its tail
+*/
+#pragma once
+
+#include "tuning.h"
+#include <cub/util_ptx.cuh>
+
+/* Of the level above, which has been visited: its entries outside blocks, and its x */
+template <typename T>
+struct FinerLevel {
+  const int *child, *out_first, *out_j; /* child NULL: nothing is to be taken off */
+  const T   *out_a, *x;
+  bool       has_long; /* its rows have many such entries */
+  int        modes;    /* as in BAILevelView */
+  const T   *P;
+};
+
+/* What a visit is to do */
+template <typename T>
+struct VisitHow {
+  FinerLevel<T>    finer; /* of a first visit: what is still to be taken off b */
+  int              from_zero, sweeps;
+  int              restricts; /* leave the residual on aggregates in b of the next level */
+  T               *above;     /* x of the level above, to which this x is added on its aggregates; NULL: it is not */
+  const int       *above_child;
+  const BAIScalar *r; /* finest level: b is this, times factors[0], in the order of row; it is stored as well */
+  BAIScalar       *z; /* and x goes here, times factors[1] */
+  const int       *row;
+  const BAIReal   *factors;
+};
+
+/* Shared memory of a visit */
+template <typename T>
+struct VisitRoom {
+  T x[2][BAI_LEVELS_BLOCK];
+  T product[BAI_OUTSIDE_AT_ONCE * (int)BAI_LEVELS_BLOCK];
+};
+
+/* The next kernel may begin, and fetch what nobody changes */
+static __device__ __forceinline__ void Trigger()
+{
+  NV_IF_TARGET(NV_PROVIDES_SM_90, (cudaTriggerProgrammaticLaunchCompletion();));
+}
+
+/* All threads of a thread block, or of a part of it that does a block of its own */
+template <bool WHOLE>
+static __device__ __forceinline__ void Meet(int team)
+{
+  if (WHOLE) __syncthreads();
+  else asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"((int)BAI_LEVELS_BLOCK) : "memory");
+}
+
+/*
+   Entries outside the block, which follow each other for its rows. The first are fetched at once, before it is known
+   whether x is there
+*/
+template <typename T>
+struct OutsideOfBlock {
+  int begin, end, mine, mine_end; /* of the block, of this row */
+  int col[BAI_OUTSIDE_AT_ONCE];
+  T   value[BAI_OUTSIDE_AT_ONCE];
+
+  __device__ __forceinline__ OutsideOfBlock(const BAILevelView<T> &L, int first, int size, int t, bool wanted)
+  {
+    begin = end = mine = mine_end = 0;
+    if (wanted) {
+      begin    = L.out_first[first];
+      end      = L.out_first[first + size];
+      mine     = t < size ? L.out_first[first + t] : end;
+      mine_end = t < size ? L.out_first[first + t + 1] : end;
+    }
+#pragma unroll
+    for (int k = 0; k < BAI_OUTSIDE_AT_ONCE; k++) {
+      const int e = begin + k * BAI_LEVELS_BLOCK + t;
+
+      col[k]   = e < end ? L.out_j[e] : 0;
+      value[k] = e < end ? L.out_a[e] : T(0);
+    }
+  }
+
+  /* The sum of products of this row's entries with x; called by all threads of the block */
+  template <bool WHOLE>
+  __device__ __forceinline__ T Sum(const BAILevelView<T> &L, const T *x, int t, int team, T *product)
+  {
+    T sum = T(0);
+
+    for (int at = begin; at < end; at += BAI_OUTSIDE_AT_ONCE * BAI_LEVELS_BLOCK) {
+      if (at > begin) Meet<WHOLE>(team);
+#pragma unroll
+      for (int k = 0; k < BAI_OUTSIDE_AT_ONCE; k++) {
+        const int e = at + k * BAI_LEVELS_BLOCK + t;
+
+        if (at > begin) {
+          col[k]   = e < end ? L.out_j[e] : 0;
+          value[k] = e < end ? L.out_a[e] : T(0);
+        }
+        product[k * BAI_LEVELS_BLOCK + t] = value[k] * x[col[k]];
+      }
+      Meet<WHOLE>(team);
+      for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < BAI_OUTSIDE_AT_ONCE * BAI_LEVELS_BLOCK; k++)
+        sum += product[k];
+    }
+    return sum;
+  }
+};
+
+/* What so many lanes, a power of two, have in all; the first of them gets it */
+template <int LANES, typename T>
+static __device__ __forceinline__ T SumOfLanes(T sum)
+{
+#pragma unroll
+  for (int k = LANES / 2; k; k /= 2) sum += cub::ShuffleDown<LANES>(sum, k, LANES - 1, ~0u);
+  return sum;
+}
+
+/* The sum of products of entries from first to end with x, every step-th */
+template <typename T>
+static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value, const T *x, int first, int end,
+                                                  int step)
+{
+  T sum = T(0);
+
+#pragma unroll 4
+  for (int e = first; e < end; e += step) sum += value[e] * x[col[e]];
+  return sum;
+}
+
+/* As OutsideOfBlock::Sum(), for long rows: several threads a row */
+template <bool WHOLE, typename T>
+static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t, int team, T *sums)
+{
+  for (int begin = 0; begin < BAI_LEVELS_BLOCK; begin += BAI_LEVELS_BLOCK / BAI_LONG_ROW_TEAM) {
+    const int row = begin + t / BAI_LONG_ROW_TEAM, at = row < size ? L.out_first[first + row] : 0,
+              end = row < size ? L.out_first[first + row + 1] : 0;
+    const T sum   = SumOfLanes<BAI_LONG_ROW_TEAM>(
+      SumOfProducts(L.out_j, L.out_a, L.x, at + t % BAI_LONG_ROW_TEAM, end, BAI_LONG_ROW_TEAM));
+
+    if (t % BAI_LONG_ROW_TEAM == 0) sums[row] = sum;
+  }
+  Meet<WHOLE>(team);
+  const T sum = sums[t];
+
+  Meet<WHOLE>(team);
+  return sum;
+}
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename T>
+static __device__ __forceinline__ T Conj(T a)
+{
+  return T(a.real(), -a.imag());
+}
+#else
+template <typename T>
+static __device__ __forceinline__ T Conj(T a)
+{
+  return a;
+}
+#endif
+
+/* x of the level above, on the rows of an aggregate; those of a few are fetched before the first is written */
+template <typename T>
+static __device__ __forceinline__ void AddAbove(T *above, int begin, int end, T x)
+{
+  T old[BAI_CHILDREN_AT_ONCE];
+
+  for (; begin < end; begin += BAI_CHILDREN_AT_ONCE) {
+#pragma unroll
+    for (int k = 0; k < BAI_CHILDREN_AT_ONCE; k++)
+      if (begin + k < end) old[k] = above[begin + k];
+#pragma unroll
+    for (int k = 0; k < BAI_CHILDREN_AT_ONCE; k++)
+      if (begin + k < end) above[begin + k] = old[k] + x;
+  }
+}
+
+/* A row's entries inside its block, in pairs: the first are in registers */
+template <typename T, int PAIRS>
+struct InsideOfRow {
+  const BAIPair<T>     *a;
+  const unsigned short *j;
+  int                   pairs; /* of the slice */
+  T                     value[2 * PAIRS];
+  int                   col[2 * PAIRS];
+
+  __device__ __forceinline__ InsideOfRow(const BAILevelView<T> &L, int slice, int t)
+  {
+    const int       column = L.pairs ? slice * L.pairs : L.slice[slice];
+    const long long at     = (long long)column * BAI_TEAM + t % BAI_TEAM;
+
+    pairs = L.pairs ? L.pairs : L.slice[slice + 1] - column;
+    a     = L.in_a + at;
+    j     = L.in_j + at;
+#pragma unroll
+    for (int k = 0; k < PAIRS; k++) {
+      BAIPair<T>     v = {T(0), T(0)};
+      unsigned short c = 0;
+
+      if (k < pairs) {
+        v = a[k * BAI_TEAM];
+        c = j[k * BAI_TEAM];
+      }
+      value[2 * k]     = v.first;
+      value[2 * k + 1] = v.second;
+      col[2 * k]       = c & 255;
+      col[2 * k + 1]   = c >> 8;
+    }
+  }
+
+  /* r less the products with x of the block */
+  __device__ __forceinline__ T Rest(T r, const T *x) const
+  {
+#pragma unroll
+    for (int k = 0; k < 2 * PAIRS; k++) r -= value[k] * x[col[k]];
+    for (int k = PAIRS; k < pairs; k++) {
+      const BAIPair<T>     v = a[k * BAI_TEAM];
+      const unsigned short c = j[k * BAI_TEAM];
+
+      r -= v.first * x[c & 255];
+      r -= v.second * x[c >> 8];
+    }
+    return r;
+  }
+};
+
+/*
+   What is outside blocks in the residuals of the level above, for aggregates that follow each other from c on: a thread
+   an aggregate, the threads of a block in all. The first entries are fetched before the kernel before has ended
+*/
+template <typename T, bool WHOLE, int PRODUCTS>
+static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, int c, int count, int t, int team,
+                                                        T *product, bool follow)
+{
+  const int begin = F.out_first[F.child[c]], end = F.out_first[F.child[c + count]];
+  const int mine     = t < count ? F.out_first[F.child[c + t]] : end;
+  const int mine_end = t < count ? F.out_first[F.child[c + t + 1]] : end;
+  int       col[PRODUCTS];
+  T         sum = T(0), value[PRODUCTS];
+
+  for (int at = begin; at < end || at == begin; at += PRODUCTS * BAI_LEVELS_BLOCK) {
+    if (at > begin) Meet<WHOLE>(team);
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) {
+      const int e = at + k * BAI_LEVELS_BLOCK + t;
+
+      col[k]   = e < end ? F.out_j[e] : 0;
+      value[k] = e < end ? F.out_a[e] : T(0);
+    }
+    if (at == begin && follow) BAIFollow();
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) product[k * BAI_LEVELS_BLOCK + t] = value[k] * F.x[col[k]];
+    Meet<WHOLE>(team);
+    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < PRODUCTS * BAI_LEVELS_BLOCK; k++)
+      sum += product[k];
+  }
+  Meet<WHOLE>(team);
+  return sum;
+}
+
+/* One block: x = S b, or x + S (b - A x) */
+template <typename T, bool WHOLE, int PAIRS, int PRODUCTS>
+static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
+                                                  int t, int team, VisitRoom<T> &room, bool follow, const int *done)
+{
+  const int                   first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block];
+  const int                   size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first, p = first + t;
+  const bool                  mine = t < size;
+  const InsideOfRow<T, PAIRS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t);
+  OutsideOfBlock<T>           outside(L, first, size, t, !how.from_zero);
+  T                           d = T(0), dinv = T(0), extra = T(0), b = T(0), g, x = T(0);
+  int                         row = 0, aggregate = 0, child = 0, child_end = 0, above = 0, above_end = 0;
+
+  if (how.restricts && L.aggregate[block] + t < L.aggregate[block + 1]) {
+    aggregate = L.aggregate[block] + t;
+    child     = L.child[aggregate] - first;
+    child_end = L.child[aggregate + 1] - first;
+  }
+  if (mine) {
+    if (how.above) {
+      above     = how.above_child[p];
+      above_end = how.above_child[p + 1];
+    }
+    d    = L.d[p];
+    dinv = L.dinv[p];
+    if (L.extra) extra = L.extra[p];
+    if (how.row) row = how.row[p];
+  }
+  T finer = T(0);
+
+  if constexpr (PRODUCTS > 0) {
+    if (how.finer.child)
+      finer = OutsideOfAggregates<T, WHOLE, PRODUCTS>(how.finer, first, size, t, team, reinterpret_cast<T *>(&room),
+                                                      follow);
+  } else if (follow) BAIFollow();
+  if (follow && done && *done) return;
+  if (mine && how.r) {
+    b      = T(how.r[row] * how.factors[0]);
+    L.b[p] = b;
+  } else if (mine) b = L.b[p];
+  if (PRODUCTS && mine) {
+    b -= finer;
+    L.b[p] = b;
+  }
+  g = b;
+  if (!how.from_zero) {
+    if (mine) x = L.x[p];
+    g += extra * x;
+    if (PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.has_long)
+      g -= SumLongRows<WHOLE>(L, first, size, t, team, room.product);
+    else g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
+  } else x = dinv * g;
+  d += extra;
+
+  const int from  = how.from_zero ? 1 : 0;
+  int       sweep = from;
+
+  for (; sweep + 1 < how.sweeps; sweep += 2) { /* by twos, so that the buffers are known */
+    room.x[0][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[0]);
+    room.x[1][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[1]);
+  }
+  if (sweep < how.sweeps) {
+    room.x[0][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[0]);
+  }
+  if (mine) {
+    if (how.z) how.z[row] = BAIScalar(x) * how.factors[1];
+    else L.y[p] = x;
+    if (how.above) AddAbove(how.above, above, above_end, x);
+  }
+  if (!how.restricts) return;
+  Meet<WHOLE>(team); /* buffer 0 may still be read */
+  room.x[0][t] = x;
+  Meet<WHOLE>(team);
+  room.x[1][t] = inside.Rest(b - (d - extra) * x, room.x[0]);
+  Meet<WHOLE>(team);
+  if (WHOLE && PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.modes) {
+    const int aggregates = L.aggregate[block], count = (L.aggregate[block + 1] - aggregates) * L.modes;
+
+    for (int i = t; i < count; i += BAI_LEVELS_BLOCK) {
+      const int c = aggregates + i / L.modes, k = i % L.modes;
+      T         sum = T(0);
+
+      for (int q = L.child[c]; q < L.child[c + 1]; q++)
+        sum += Conj(L.P[(long long)q * L.modes + k]) * room.x[1][q - first];
+      below[(long long)c * L.modes + k] = sum;
+    }
+    return;
+  }
+  if (child == child_end) return;
+  T sum = T(0);
+
+  for (int k = child; k < child_end; k++) sum += room.x[1][k];
+  below[aggregate] = sum;
+}
+
+/* What is outside blocks in the residuals of the level above is taken off b of m aggregates, for long rows: a warp an
+ * aggregate */
+template <typename T>
+static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
+{
+  const int lane = (int)threadIdx.x % BAI_TEAM;
+
+  for (int c = warp; c < m; c += warps) {
+    const T sum = SumOfLanes<BAI_TEAM>(
+      SumOfProducts(F.out_j, F.out_a, F.x, F.out_first[F.child[c]] + lane, F.out_first[F.child[c + 1]], BAI_TEAM));
+
+    if (!lane) b[c] -= sum;
+  }
+}
+
+/* Row i of A^{-1} b on the last level; a warp a row, all of whose lanes get it */
+template <typename T>
+static __device__ inline T ExactRow(int m, const T *inverse, const T *b, int i)
+{
+  T sum = T(0);
+
+  for (int j = (int)threadIdx.x % BAI_TEAM; j < m; j += BAI_TEAM) sum += inverse[i * m + j] * b[j];
+  return cub::ShuffleIndex<BAI_TEAM>(SumOfLanes<BAI_TEAM>(sum), 0, ~0u);
+}
+
+template <typename T>
+static BAILevelView<T> ViewOf(BAILevelsState state, int l)
+{
+  const BAIDeviceLevel *D = &state->level[l];
+  BAILevelView<T>       L = {};
+
+  L.n         = D->A.n;
+  L.m         = D->m;
+  L.blocks    = D->blocks;
+  L.full      = D->blocks * BAI_LEVELS_BLOCK == D->A.n;
+  L.pairs     = D->pairs;
+  L.first     = D->first;
+  L.aggregate = D->block_aggregate;
+  L.child     = D->child;
+  L.slice     = D->slice;
+  L.in_j      = D->in_j;
+  L.in_a      = static_cast<const BAIPair<T> *>(D->in_a);
+  L.out_first = D->out_first;
+  L.out_j     = D->out_j;
+  L.out_a     = static_cast<const T *>(D->out_a);
+  L.d         = static_cast<const T *>(D->d);
+  L.dinv      = static_cast<const T *>(D->dinv);
+  L.extra     = D->extra ? static_cast<const T *>(D->e) : NULL;
+  L.modes     = D->p ? state->p.modes : 0;
+  L.P         = static_cast<const T *>(D->p);
+  L.has_long  = D->outside > BAI_LONG_OUTSIDE * (long long)D->A.n || L.modes;
+  L.b         = static_cast<T *>(D->b);
+  L.x         = static_cast<T *>(D->x);
+  L.y         = static_cast<T *>(D->y);
+  return L;
+}
+
+/* After a visit, so the new x is x */
+template <typename T>
+static FinerLevel<T> FinerAfterVisit(BAILevelsState state, int l)
+{
+  const BAILevelView<T> L = ViewOf<T>(state, l);
+
+  return {L.child, L.out_first, L.out_j, L.out_a, L.x, L.has_long, L.modes, L.P};
+}
