@@ -52,7 +52,7 @@ typedef struct {
 #define OPTION(field, Function, type, standard, method, range, says) {.name = #field, standard, range},
 static const Option options[] = {
 #include "options.def"
-#include "research/options.def"
+#include "../src/research/options.def"
 };
 
 /* Options that are drawn from less than what is allowed, so that a system takes a fraction of a second; with 0 they are
