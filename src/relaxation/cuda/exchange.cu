@@ -8,7 +8,6 @@
 #include <algorithm>
 
 enum {
-  THREADS     = 256,
   MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
 };
 
@@ -238,11 +237,11 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
 static BAIStatus Run(BAIState state, int sends, const BAISends &where, int peers, BAIFlag *const *tell, BAIFlag *told,
                      BAIFlag exchange, const Interval &interval)
 {
-  const unsigned grid = (unsigned)std::max(1, std::min((sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
+  const unsigned grid = (unsigned)std::max(1, std::min((sends + BAI_THREADS - 1) / BAI_THREADS, (int)MOST_BLOCKS));
 
-  Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, sends, where, state->x[state->current], peers, tell,
-                                                told, exchange, state->exchange.arrived, interval,
-                                                &state->result->stalled, &state->pinned->result.stalled);
+  Exchange<<<grid, BAI_THREADS, 0, state->stream>>>(state->A.single, sends, where, state->x[state->current], peers,
+                                                    tell, told, exchange, state->exchange.arrived, interval,
+                                                    &state->result->stalled, &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

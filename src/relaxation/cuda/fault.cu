@@ -4,10 +4,6 @@
 #include "../fault.h"
 #include "iterate.h"
 
-enum {
-  THREADS = 256
-};
-
 /* In each row that is hit, of the diagonal, its inverse, or a place for an entry, which may be an empty one */
 static __global__ void FlipEntries(BAISliced A, BAIFault fault, unsigned long long *flipped)
 {
@@ -48,9 +44,8 @@ BAIStatus BAICUDAFlip(BAIState state, BAIInt *flipped)
   if (!places) return BAIStatusOf(BAI_OK);
   BAITry(count.Allocate(state, sizeof(found)));
   CUDATry(cudaMemsetAsync(count.p, 0, sizeof(found), state->stream));
-  FlipEntries<<<(unsigned)((places + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(
-    state->A, state->p.fault, static_cast<unsigned long long *>(count.p));
-  CUDATry(cudaGetLastError());
+  BAITry(BAILaunchThreads(state->stream, (long long)places, FlipEntries, state->A, state->p.fault,
+                          static_cast<unsigned long long *>(count.p)));
   BAITry(BAIDownload(state, 1, (unsigned long long *)count.p, &found));
   *flipped = (BAIInt)found;
   return BAIStatusOf(BAI_OK);

@@ -189,7 +189,7 @@ static __device__ inline void FinishRow(const BAISliced &A, const BAIReal *given
 /* All threads of a block */
 static __device__ inline void AddPattern(unsigned long long pattern, Findings *findings)
 {
-  pattern = BAISumOfBlock<THREADS>(pattern);
+  pattern = BAISumOfBlock<BAI_THREADS>(pattern);
   if (!threadIdx.x) atomicAdd(&findings->pattern, pattern);
 }
 
@@ -403,24 +403,18 @@ static BAIStatus CountLocalSweeps(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static unsigned WarpGrid(int warps)
-{
-  return (unsigned)(((long long)warps * BAI_LANES + THREADS - 1) / THREADS);
-}
-
 static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, PieceSums *pieces, Findings *findings)
 {
   const BAISliced A  = state->A;
   const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
 
-  Fill<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
-  CUDATry(cudaGetLastError());
+  BAITry(BAILaunchThreads(state->stream, (long long)BAISlices(&A) * BAI_LANES, Fill, A, *M, same_pattern, l1, dominance,
+                          state->sums, findings));
   if (!A.pieces) return BAIStatusOf(BAI_OK);
-  FillPieces<<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);
-  CUDATry(cudaGetLastError());
-  FinishLong<<<WarpGrid(A.long_rows), THREADS, 0, state->stream>>>(A, *M, l1, dominance, pieces, state->sums, findings);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  BAITry(BAILaunchThreads(state->stream, (long long)A.pieces * BAI_LANES, FillPieces, A, *M, same_pattern, pieces,
+                          findings));
+  return BAILaunchThreads(state->stream, (long long)A.long_rows * BAI_LANES, FinishLong, A, *M, l1, dominance, pieces,
+                          state->sums, findings);
 }
 
 BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)

@@ -11,9 +11,8 @@
 #include <memory>
 
 enum {
-  THREADS = 256,
-  WORDS   = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
-  GRID    = 4096
+  WORDS = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  GRID  = 4096
 };
 
 typedef BAIKey Pair; /* tile, tile to wait for: the latter in the lower bits */
@@ -170,7 +169,6 @@ static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int 
 static BAIStatus Color(BAIState state, bool needed)
 {
   const int                    tiles = state->A.tiles;
-  const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
   const std::unique_ptr<int[]> first(new int[tiles + 1]), order(new int[tiles]), rank(new int[tiles]);
   BAITemporary                 first_device, lower_device, rank_device;
 
@@ -179,8 +177,7 @@ static BAIStatus Color(BAIState state, bool needed)
   int *at = (int *)first_device.p;
 
   CUDATry(cudaMemsetAsync(at + tiles, 0, sizeof(int), state->stream));
-  Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, nullptr);
-  CUDATry(cudaGetLastError());
+  BAITry(BAILaunchThreads(state->stream, tiles, Lower, tiles, state->neighbors, at, nullptr));
   BAITry(BAIScan(state, tiles + 1, at, at));
   BAITry(BAIDownload(state, (size_t)tiles + 1, at, first.get()));
   if (!needed && first[tiles] / tiles > BAI_QUEUE_NEIGHBORS / 2) return BAIStatusOf(BAI_OK);
@@ -190,25 +187,23 @@ static BAIStatus Color(BAIState state, bool needed)
   const BAIGraph               graph = {tiles, first.get(), lower.get()};
 
   BAITry(lower_device.Allocate(state, lower_bytes));
-  Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, (int *)lower_device.p);
-  CUDATry(cudaGetLastError());
+  BAITry(BAILaunchThreads(state->stream, tiles, Lower, tiles, state->neighbors, at, (int *)lower_device.p));
   BAITry(BAIDownload(state, (size_t)first[tiles], (int *)lower_device.p, lower.get()));
   BAITry(BAIColor(&graph, order.get(), rank.get(), state->turn_first.data(), &state->turns, &state->colors));
   BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
   CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(
-    tiles, state->neighbors, (const int *)rank_device.p);
-  CUDATry(cudaGetLastError());
+  BAITry(BAILaunchThreads(state->stream, (long long)tiles * BAI_LANES, MarkBefore, tiles, state->neighbors,
+                          (const int *)rank_device.p));
   return BAIUpload(state, (size_t)tiles, order.get(), &state->order);
 }
 
 /* The pairs of Readers(), *n of them; a tile's number has so many bits. With more than the limit there are none */
 static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *pairs, unsigned long long *n)
 {
-  const BAISliced    A       = state->A;
-  const int          threads = std::min(A.tile_slices * BAI_LANES, (int)THREADS), grid = std::min(A.tiles, (int)GRID);
-  const size_t       shared = std::min((A.tiles + 31) / 32, (int)WORDS) * sizeof(unsigned);
-  BAITemporary       counter;
+  const BAISliced A       = state->A;
+  const int       threads = std::min(A.tile_slices * BAI_LANES, (int)BAI_THREADS), grid = std::min(A.tiles, (int)GRID);
+  const size_t    shared = std::min((A.tiles + 31) / 32, (int)WORDS) * sizeof(unsigned);
+  BAITemporary    counter;
   unsigned long long room = 0;
 
   BAITry(counter.Allocate(state, sizeof(*n)));
@@ -256,10 +251,8 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
   BAITry(BAICountDistinct(state, n, sorted, (int *)distinct.p, &all));
   BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
-  Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, n, sorted, (const int *)distinct.p,
-                                                                    state->neighbors);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return BAILaunchThreads(state->stream, (long long)n + 1, Split, tiles, bits, n, sorted, (const int *)distinct.p,
+                          state->neighbors);
 }
 
 BAIStatus BAINeighborsCreate(BAIState state)

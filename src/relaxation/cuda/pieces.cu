@@ -4,8 +4,7 @@
 #include "pieces.h"
 
 enum {
-  THREADS = 256,
-  ALL     = BAI_PIECE / BAI_LANES /* of a lane's entries are on their way at once */
+  ALL = BAI_PIECE / BAI_LANES /* of a lane's entries are on their way at once */
 };
 
 /* x is read as where flags see to it that nobody writes it */
@@ -30,10 +29,7 @@ static __global__ void Pieces(BAISliced A, bool native, const void *x, const voi
 
 BAIStatus BAIPiecesRun(BAIState state, const void *x, bool native)
 {
-  const unsigned grid = (unsigned)(((long long)state->A.pieces * BAI_LANES + THREADS - 1) / THREADS);
-
-  if (!grid) return BAIStatusOf(BAI_OK);
-  Pieces<<<grid, THREADS, 0, state->stream>>>(state->A, native, x, state->ghost);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return state->A.pieces
+    ? BAILaunchThreads(state->stream, (long long)state->A.pieces * BAI_LANES, Pieces, state->A, native, x, state->ghost)
+    : BAIStatusOf(BAI_OK);
 }

@@ -6,8 +6,7 @@
 #include <algorithm>
 
 enum {
-  THREADS = 256,
-  SUMS    = 1024 /* of thread blocks, which are then added up */
+  SUMS = 1024 /* of thread blocks, which are then added up */
 };
 
 static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it is read as where flags see to that */
@@ -46,7 +45,7 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const voi
   if (!lane) partial[slice] = norm2;
 }
 
-static __global__ void __launch_bounds__(THREADS, 8)
+static __global__ void __launch_bounds__(BAI_THREADS, 8)
   SliceNorms(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
 {
   if (A.single) NormOfSlice<BAINarrowOrWide, BAISingle>(A, b, x, ghost, partial);
@@ -72,18 +71,18 @@ static __global__ void AddUp(int n, const BAIReal *from, BAIReal *sums)
             last = min(n, first + part);
   BAIReal sum    = 0;
 
-  for (int k = first + (int)threadIdx.x; k < last; k += THREADS) sum += from[k];
-  sum = BAISumOfBlock<THREADS>(sum);
+  for (int k = first + (int)threadIdx.x; k < last; k += BAI_THREADS) sum += from[k];
+  sum = BAISumOfBlock<BAI_THREADS>(sum);
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
 /* The sum of n numbers, in the same order every time; there is room for SUMS of them at parts */
 static BAIStatus SumOf(BAIState state, int n, const BAIReal *from, BAIReal *parts, BAIReal *sum)
 {
-  const int blocks = std::min((n + THREADS - 1) / THREADS, (int)SUMS);
+  const int blocks = std::min((n + BAI_THREADS - 1) / BAI_THREADS, (int)SUMS);
 
-  AddUp<<<blocks, THREADS, 0, state->stream>>>(n, from, blocks > 1 ? parts : sum);
-  if (blocks > 1) AddUp<<<1, THREADS, 0, state->stream>>>(blocks, parts, sum);
+  AddUp<<<blocks, BAI_THREADS, 0, state->stream>>>(n, from, blocks > 1 ? parts : sum);
+  if (blocks > 1) AddUp<<<1, BAI_THREADS, 0, state->stream>>>(blocks, parts, sum);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -92,14 +91,13 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
 {
   const BAISliced A      = state->A;
   const int       slices = BAISlices(&A);
-  const unsigned  grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
   const void     *x      = state->x[state->current];
 
   *norm2 = 0;
   if (!slices) return BAIStatusOf(BAI_OK);
   BAITry(BAIPiecesRun(state, x, true));
-  SliceNorms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
-  CUDATry(cudaGetLastError());
+  BAITry(BAILaunchThreads(state->stream, (long long)slices * BAI_LANES, SliceNorms, A, state->b, x, state->ghost,
+                          state->partial));
   BAITry(SumOf(state, slices, state->partial, state->partial + slices, &state->result->norm2));
   CUDATry(
     cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
@@ -115,13 +113,13 @@ static __global__ void Magnitudes(BAISliced A, const void *a, long long n, BAIRe
 
   for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < n; k += gridDim.x * (long long)blockDim.x)
     sum += BAIAbs(BAIValue(A, a, k));
-  sum = BAISumOfBlock<THREADS>(sum);
+  sum = BAISumOfBlock<BAI_THREADS>(sum);
   if (!threadIdx.x) partial[blockIdx.x] = sum;
 }
 
 static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
 {
-  const int    blocks = (int)std::min((n + THREADS - 1) / THREADS, (long long)SUMS);
+  const int    blocks = (int)std::min((n + BAI_THREADS - 1) / BAI_THREADS, (long long)SUMS);
   BAITemporary sums;
 
   *sum = 0;
@@ -129,7 +127,7 @@ static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
   BAITry(sums.Allocate(state, (2 * SUMS + 1) * sizeof(*sum)));
   BAIReal *partial = (BAIReal *)sums.p, *result = partial + 2 * SUMS;
 
-  Magnitudes<<<blocks, THREADS, 0, state->stream>>>(state->A, a, n, partial);
+  Magnitudes<<<blocks, BAI_THREADS, 0, state->stream>>>(state->A, a, n, partial);
   CUDATry(cudaGetLastError());
   BAITry(SumOf(state, blocks, partial, partial + SUMS, result));
   CUDATry(cudaMemcpyAsync(sum, result, sizeof(*sum), cudaMemcpyDeviceToHost, state->stream));

@@ -5,10 +5,6 @@
 
 #include "iterate.h"
 
-enum {
-  THREADS = 256
-};
-
 /* The row that a lane of a slice stands for, or -1 */
 static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
 {
@@ -47,10 +43,4 @@ static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col
     else high = middle;
   }
   return low < last && BAIRowOf(A.row[low]) == col ? low : -1;
-}
-
-/* A warp a slice */
-static inline unsigned SliceGrid(const BAISliced &A)
-{
-  return (unsigned)(((long long)A.tiles * A.tile_slices * BAI_LANES + THREADS - 1) / THREADS);
 }

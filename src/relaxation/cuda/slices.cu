@@ -61,7 +61,7 @@ typedef struct {
 /* The same of those threads of a thread block that ask for it: all go along each such row side by side */
 static __device__ inline OfRow CountTogether(const BAISliced &A, const BAIMatrix &M, int row, int block, bool asks)
 {
-  __shared__ OfRow rows[THREADS];
+  __shared__ OfRow rows[BAI_THREADS];
   __shared__ int   n;
   int              mine = 0;
 
@@ -76,7 +76,7 @@ static __device__ inline OfRow CountTogether(const BAISliced &A, const BAIMatrix
     int          inside = 0, diagonal = 0, has = 0;
 
 #pragma unroll 8
-    for (BAIInt k = M.A.i[of] + threadIdx.x; k < end; k += THREADS) {
+    for (BAIInt k = M.A.i[of] + threadIdx.x; k < end; k += BAI_THREADS) {
       const int col = (int)M.A.j[k];
 
       if (col == of) {
@@ -295,6 +295,7 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAISliced      *A      = &state->A;
   const BAIMatrix D      = *M;
   const int       slices = BAISlices(A);
+  const long long warps  = (long long)slices * BAI_LANES; /* threads of a warp a slice */
   BAITemporary    widest_device, extents, outside;
   Widest          widest;
   BAIExtent       end;
@@ -312,11 +313,8 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
             ragged       = std::max((int)BAI_RAGGED_ROW, ragged_mean);
 
   A->most_off = std::max((int)BAI_PIECES_ROW, ragged_mean);
-  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (int *)outside.p, extent, (Widest *)widest_device.p);
-  CUDATry(cudaGetLastError());
-  Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, ragged, extent,
-                                                                          (const Widest *)widest_device.p);
-  CUDATry(cudaGetLastError());
+  BAITry(BAILaunchThreads(state->stream, warps, Count, *A, D, (int *)outside.p, extent, (Widest *)widest_device.p));
+  BAITry(BAILaunchThreads(state->stream, slices, Choose, *A, ragged, extent, (const Widest *)widest_device.p));
   BAITry(BAIScanExtents(state, slices + 1, extent));
   BAITry(BAIDownload(state, 1, (const Widest *)widest_device.p, &widest));
   BAITry(BAIDownload(state, 1, extent + slices, &end));
@@ -348,7 +346,5 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
     BAITry(BAICUDAAllocate(state, end.rest * sizeof(int), &A->rest_j));
     BAITry(BAICUDAAllocate(state, end.rest * value, &A->rest_a));
   }
-  Place<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (const int *)outside.p, extent);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return BAILaunchThreads(state->stream, warps, Place, *A, D, (const int *)outside.p, extent);
 }

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../../common/cuda/context.h"
+#include "../../common/cuda/rows.h"
 #include "../engine.h"
 #include "../exchange.h"
 #include "../look.h"
@@ -11,7 +11,8 @@
 
 enum {
   BAI_PIECE       = 256,
-  BAI_ROW_THREADS = 512 /* rows of a tile, at most, where a thread keeps a row in registers */
+  BAI_THREADS     = 256, /* of a thread block, where threads or warps work apart */
+  BAI_ROW_THREADS = 512  /* rows of a tile, at most, where a thread keeps a row in registers */
 };
 
 /*
@@ -262,6 +263,16 @@ static inline size_t BAIColumnSize(const BAISliced *A)
 static inline size_t BAIPlaces(const BAISliced *A)
 {
   return (size_t)A->tiles * (size_t)A->tile_rows;
+}
+
+/* Launches a kernel with this many threads, in thread blocks of BAI_THREADS */
+template <typename... Parameters, typename... Arguments>
+static inline BAIStatus BAILaunchThreads(cudaStream_t stream, long long threads, void (*kernel)(Parameters...),
+                                         Arguments... arguments)
+{
+  kernel<<<BAIGrid(threads, BAI_THREADS), BAI_THREADS, 0, stream>>>(arguments...);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 /* From a matrix on the device: where the entries of each slice are to be, and memory for them */

@@ -6,15 +6,6 @@
 #include "../../common/hash.h"
 #include "state.h"
 
-enum {
-  THREADS = 256
-};
-
-static unsigned Grid(long long n)
-{
-  return (unsigned)((n + THREADS - 1) / THREADS);
-}
-
 /* Numbers of single precision become those of double precision, or the reverse, times a factor */
 static __global__ void Scale(long long n, bool widen, const void *from, BAIReal factor, void *to)
 {
@@ -27,10 +18,7 @@ static __global__ void Scale(long long n, bool widen, const void *from, BAIReal 
 
 static BAIStatus Run(BAIState state, long long n, bool widen, const void *from, BAIReal factor, void *to)
 {
-  if (!n) return BAIStatusOf(BAI_OK);
-  Scale<<<Grid(n), THREADS, 0, state->stream>>>(n, widen, from, factor, to);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return n ? BAILaunchThreads(state->stream, n, Scale, n, widen, from, factor, to) : BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIRoundVector(BAIState state, int n, const BAIScalar *from, void *to)
@@ -75,10 +63,8 @@ BAIStatus BAISwapIterates(BAIState state)
     state->x[1]                     = x;
     return BAIStatusOf(BAI_OK);
   }
-  Swap<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, static_cast<BAIScalar *>(state->x[0]),
-                                                        static_cast<BAIScalar *>(state->x[1]));
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return BAILaunchThreads(state->stream, state->A.n, Swap, state->A.n, static_cast<BAIScalar *>(state->x[0]),
+                          static_cast<BAIScalar *>(state->x[1]));
 }
 
 static __global__ void Noise(int64_t first, int n, BAIScalar *x)
@@ -90,8 +76,5 @@ static __global__ void Noise(int64_t first, int n, BAIScalar *x)
 
 BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
 {
-  if (!n) return BAIStatusOf(BAI_OK);
-  Noise<<<Grid(n), THREADS, 0, (cudaStream_t)stream>>>(first, (int)n, x);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return n ? BAILaunchThreads((cudaStream_t)stream, n, Noise, first, (int)n, x) : BAIStatusOf(BAI_OK);
 }
