@@ -6,6 +6,13 @@
 #include "state.h"
 #include <string.h>
 
+/* A function of the backend that uses the C++ library */
+template <auto function, typename... Arguments>
+static BAIStatus Caught(Arguments... arguments)
+{
+  return BAICatch([&] { return function(arguments...); });
+}
+
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
@@ -34,11 +41,6 @@ static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartiti
   BAITry(BAIRoundInside(state));
   BAITry(BAIResidualSetUp(state));
   return BAISweepPrepare(state, state->p.mode);
-}
-
-static BAIStatus Prepare(BAIState state, BAIMode mode)
-{
-  return BAICatch([&] { return BAISweepPrepare(state, mode); });
 }
 
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
@@ -113,21 +115,6 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
   });
 }
 
-static BAIStatus Shares(BAIState state, BAIReal *share)
-{
-  return BAICatch([&] { return BAISlicedShares(state, share); });
-}
-
-static BAIStatus Stats(BAIState state, BAIStats *stats)
-{
-  return BAICatch([&] { return BAIStatsGet(state, stats); });
-}
-
-static BAIStatus Connect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
-{
-  return BAICatch([&] { return BAICUDAConnect(state, peers, handles); });
-}
-
 static BAIStatus Unbind(BAIState state)
 {
   const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
@@ -190,17 +177,17 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .create     = Create,
   .update     = Update,
   .bind       = Bind,
-  .prepare    = Prepare,
+  .prepare    = Caught<BAISweepPrepare>,
   .sweep      = BAISweepRun,
   .solve      = BAISweepSolve,
   .residual   = BAIResidualRun,
   .sums       = BAISumsRun,
-  .shares     = Shares,
+  .shares     = Caught<BAISlicedShares>,
   .flip       = BAICUDAFlip,
   .recover    = Recover,
-  .stats      = Stats,
+  .stats      = Caught<BAIStatsGet>,
   .share      = BAICUDAShare,
-  .connect    = Connect,
+  .connect    = Caught<BAICUDAConnect>,
   .exchange   = BAICUDAExchangeGhosts,
   .worked     = BAICUDAWorked,
   .disconnect = BAICUDADisconnect,

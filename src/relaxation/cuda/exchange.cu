@@ -54,14 +54,6 @@ static __device__ inline void Send(int n, BAISends sends, const void *x)
     BAIStoreFar(static_cast<V *>(sends.to[k]), static_cast<const V *>(x)[sends.row[k]]);
 }
 
-static __device__ inline unsigned long long Nanoseconds(void)
-{
-  unsigned long long now;
-
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
-
 /* The time from one exchange to the next */
 typedef struct {
   int                 swept;  /* it was that of sweeps; */
@@ -75,7 +67,7 @@ static __device__ inline void EndExchange(const Interval &interval, unsigned lon
   volatile double *worked = interval.worked;
 
   if (interval.swept) *worked = *worked + 1e-9 * (double)(start - *interval.last);
-  *interval.last = Nanoseconds();
+  *interval.last = BAINanoseconds();
 }
 
 /* x to the ghosts of peers; the last thread block sets the flags there, if it is to tell them, and waits for those here */
@@ -84,7 +76,7 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
                                 int *stalled_host)
 {
   __shared__ bool          last;
-  const unsigned long long start = Nanoseconds();
+  const unsigned long long start = BAINanoseconds();
 
   if (single) Send<BAISingle>(n, sends, x);
   else Send<BAIScalar>(n, sends, x);

@@ -147,9 +147,17 @@ static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, in
 }
 
 template <typename T>
-static __device__ inline T SumOfLanes(T value)
+static __device__ inline void SumUp(T *value)
 {
-  return BAIOfLane(BAISumOfWarp(value), 0);
+  *value = BAIOfLane(BAISumOfWarp(*value), 0);
+}
+
+/* The values that all lanes have found, for all of them */
+static __device__ inline void SumUpLanes(RowSums *r)
+{
+  SumUp(&r->d);
+  SumUp(&r->sum);
+  SumUp(&r->sum_outside);
 }
 
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
@@ -240,13 +248,6 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
   AddPattern(r.pattern, findings);
 }
 
-/* What a piece adds to the sums of its row */
-typedef struct {
-  BAIScalar d;
-  BAIReal   sum, sum_outside;
-  int       inside;
-} PieceSums;
-
 /* Where a piece is in the matrix, which need not have the pattern that the piece is from: entries that are there, and
  * the number of the first one */
 static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int row, BAIInt *first)
@@ -256,13 +257,13 @@ static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int
 }
 
 /* A warp a piece; what lies inside the block is counted only */
-static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, PieceSums *sums, Findings *findings)
+static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, RowSums *sums, Findings *findings)
 {
   enum {
     EACH = BAI_PIECE / BAI_LANES /* entries of a lane, all on their way at once */
   };
   const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-  unsigned long long pattern = 0;
+  RowSums   r = {};
 
   if (k < A.pieces) {
     const BAIPiece piece = A.piece[k];
@@ -271,9 +272,8 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, P
     const BAICSR C = piece.part ? M.B : M.A;
     BAIInt       first;
     const int    size = PieceOf(C, piece, row, &first);
-    int          cols[EACH], inside = 0;
-    BAIScalar    values[EACH], d    = 0;
-    BAIReal      sum = 0, sum_outside = 0;
+    int          cols[EACH];
+    BAIScalar    values[EACH];
 
 #pragma unroll
     for (int w = 0; w < EACH; w++) {
@@ -289,28 +289,26 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, P
       const bool outside = at < size && cols[w] != row && !is_in;
 
       if (at >= size) continue;
-      pattern += HashOfEntry(row, cols[w], first + at);
-      if (cols[w] == row) d += values[w];
-      if (is_in) sum += BAIAbs(values[w]);
-      if (outside) sum_outside += BAIAbs(values[w]);
-      inside += is_in;
+      r.pattern += HashOfEntry(row, cols[w], first + at);
+      if (cols[w] == row) r.d += values[w];
+      if (is_in) r.sum += BAIAbs(values[w]);
+      if (outside) r.sum_outside += BAIAbs(values[w]);
+      r.inside += is_in;
       if (!same_pattern) A.rest_j[piece.first + at] = outside ? cols[w] : row;
       if (outside) SetEntry(A, A.rest_a, piece.first + at, values[w]);
       else SetValue(A, A.rest_a, piece.first + at, BAINoEntry<BAIScalar>());
     }
-    d           = SumOfLanes(d);
-    sum         = SumOfLanes(sum);
-    sum_outside = SumOfLanes(sum_outside);
-    inside      = __reduce_add_sync(~0u, inside);
-    if (!lane) sums[k] = {d, sum, sum_outside, inside};
+    SumUpLanes(&r);
+    r.inside = __reduce_add_sync(~0u, r.inside);
+    if (!lane) sums[k] = r;
     if (!lane && size < piece.size) findings->different = 1;
   }
-  AddPattern(pattern, findings);
+  AddPattern(r.pattern, findings);
 }
 
 /* A warp a long row: what its pieces add up to, and its entries inside the block, in their order */
-static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const PieceSums *pieces,
-                                  BAIReal *sums, Findings *findings)
+static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const RowSums *pieces, BAIReal *sums,
+                                  Findings *findings)
 {
   const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
   const unsigned     before  = (1u << lane) - 1;
@@ -329,7 +327,7 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
       const bool there = first + lane < L.last;
 
       if (there) {
-        const PieceSums p = pieces[first + lane];
+        const RowSums &p = pieces[first + lane];
 
         r.d += p.d;
         r.sum += p.sum;
@@ -351,10 +349,8 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
         }
       }
     }
-    r.d           = SumOfLanes(r.d);
-    r.sum         = SumOfLanes(r.sum);
-    r.sum_outside = SumOfLanes(r.sum_outside);
-    length        = __reduce_add_sync(~0u, length);
+    SumUpLanes(&r);
+    length = __reduce_add_sync(~0u, length);
     if (A.unit && r.d == BAIScalar(0)) {
       if (!lane) PutUnit(A, place, row, tile_first, put, r, findings);
       r.inside++;
@@ -362,8 +358,7 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
     for (int w = lane; w < put.outside.width; w += BAI_LANES) put.NoneOutside(w, row);
     if (!lane) FinishRow(A, M.share, place, row, r, l1, dominance, sums, findings);
-    if (put.different || length != M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0))
-      findings->different = 1;
+    if (put.different || length != Length(M, row)) findings->different = 1;
     pattern = r.pattern;
   }
   AddPattern(pattern, findings);
@@ -403,7 +398,7 @@ static BAIStatus CountLocalSweeps(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, PieceSums *pieces, Findings *findings)
+static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, RowSums *pieces, Findings *findings)
 {
   const BAISliced A  = state->A;
   const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
@@ -428,8 +423,8 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   memcpy(&findings.least_share, &least, sizeof(least));
   BAITry(t.Allocate(state, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
-  if (A.pieces) BAITry(pieces.Allocate(state, A.pieces * sizeof(PieceSums)));
-  BAITry(Run(state, M, same_pattern, (PieceSums *)pieces.p, (Findings *)t.p));
+  if (A.pieces) BAITry(pieces.Allocate(state, A.pieces * sizeof(RowSums)));
+  BAITry(Run(state, M, same_pattern, (RowSums *)pieces.p, (Findings *)t.p));
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   memcpy(&least, &findings.least_share, sizeof(least));

@@ -36,10 +36,7 @@ static __device__ inline void CountUpdate(const BAISweep &p, int tile)
 {
   __syncthreads();
   if (threadIdx.x) return;
-  unsigned long long now;
-
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  p.counts.last[tile]                        = now;
+  p.counts.last[tile]                        = BAINanoseconds();
   *(volatile int *)(p.counts.updates + tile) = *(volatile int *)(p.counts.updates + tile) + 1;
   __threadfence();
 }

@@ -44,3 +44,8 @@ static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col
   }
   return low < last && BAIRowOf(A.row[low]) == col ? low : -1;
 }
+
+static __device__ inline int Length(const BAIMatrix &M, int row)
+{
+  return (int)(M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0));
+}

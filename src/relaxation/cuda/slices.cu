@@ -47,11 +47,6 @@ struct Outside {
   }
 };
 
-static __device__ inline int Length(const BAIMatrix &M, int row)
-{
-  return (int)(M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0));
-}
-
 /* What a row has of its own: entries inside its block, those on the diagonal, and whether it has one there, or needs
  * none */
 typedef struct {

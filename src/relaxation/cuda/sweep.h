@@ -33,6 +33,14 @@ typedef struct {
   BAICounts    counts;
 } BAISweep;
 
+static __device__ inline unsigned long long BAINanoseconds(void)
+{
+  unsigned long long now;
+
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
 /* x[which], without the indexing that would move the arguments of a kernel to slow memory */
 template <typename V = BAIScalar>
 static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
