@@ -67,10 +67,7 @@ enum {
   BAI_TURN_TILES   = 1024,
   BAI_LAUNCH_TILES = 4,
 
-  /* A queue with as many tiles for each thread block is not watched for tiles that are drawn again before they are
-     done: that takes long, and would only read an older x. A queue with more neighbours of each tile than this on
-     average gains nothing from an order */
-  BAI_UNWATCHED_TILES = 4,
+  /* A queue with more neighbours of each tile than this on average gains nothing from an order */
   BAI_QUEUE_NEIGHBORS = 64,
 
   /* A matrix is ragged, and some slices packed, if a row has more entries outside its block than this, and than

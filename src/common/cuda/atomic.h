@@ -121,15 +121,6 @@ static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::c
 }
 #endif
 
-/* The next number of those that are counted at x, from what is there on */
-static __device__ inline long long BAIDraw(long long *x)
-{
-  unsigned long long value;
-
-  asm volatile("atom.add.relaxed.gpu.u64 %0,[%1],%2;" : "=l"(value) : "l"(x), "l"(1ull) : "memory");
-  return (long long)value;
-}
-
 /* One more has arrived at x: which one it is, from 1 on. The last one sees what all of them have written */
 static __device__ inline int BAIArrive(int *x)
 {

@@ -43,8 +43,8 @@ typedef struct {
 typedef struct {
   const void *kernel;
   int         threads;
-  size_t      shared; /* 0: its vectors are in BAIState's scratch */
-  bool        handed; /* see BAIPlan */
+  size_t      shared;  /* 0: its vectors are in BAIState's scratch */
+  bool        follows; /* see BAIPlan */
 } Variant;
 
 typedef struct {
@@ -147,7 +147,7 @@ static bool StreamVariant(const Work *work, int which, Variant *variant)
 
   variant->threads = RowThreads(A);
   variant->shared  = RowShared(A) + (A->off_first ? BAI_PACKED_LOADS * RowThreads(A) * BAIValueSize(A) : 0);
-  variant->handed  = !which;
+  variant->follows = !which;
   if (!which) variant->kernel = HandedKernel(work);
   if (which != 1) return !which;
   variant->kernel = BAIStreamKernel(A);
@@ -236,7 +236,8 @@ static BAIStatus TryVariant(const Family *family, const Work *work, const Varian
   plan->resident = (family->can & CAN_SOLVE) != 0;
   plan->threads  = variant->threads;
   plan->shared   = variant->shared;
-  plan->handed   = variant->handed;
+  plan->follows  = variant->follows;
+  plan->handed   = variant->follows || work->order == BAI_QUEUE;
   plan->grid     = work->A->tiles < *room ? work->A->tiles : *room;
   return BAIStatusOf(BAI_OK);
 }
@@ -309,10 +310,12 @@ static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
 
 static BAIStatus NeedScratch(BAIState state, const BAIPlan *plan)
 {
-  if (plan->shared || state->scratch_grid >= plan->grid) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * BAIValueSize(&state->A) * (size_t)plan->grid,
-                         &state->scratch));
-  state->scratch_grid = plan->grid;
+  const int grid = plan->handed ? state->A.tiles : plan->grid;
+
+  if (plan->shared || state->scratch_grid >= grid) return BAIStatusOf(BAI_OK);
+  BAITry(
+    BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * BAIValueSize(&state->A) * (size_t)grid, &state->scratch));
+  state->scratch_grid = grid;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -333,12 +336,10 @@ static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
       plan->grid; /* pieces of long rows are then shared by all */
   plan->waits = !plan->once && !plan->handed &&
     (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
-  plan->uses_done = plan->waits ||
-    (plan->order == BAI_QUEUE && !plan->handed && state->A.tiles / BAI_UNWATCHED_TILES < plan->grid);
   if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE)
     BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
-  return plan->uses_done ? NeedDone(state) : BAIStatusOf(BAI_OK);
+  return plan->waits ? NeedDone(state) : BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
@@ -349,7 +350,7 @@ BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   BAITry(Complete(state, mode, plan));
   if (mode != BAI_MODE_SYNC || !plan->once || plan->family != BAI_KERNEL_STREAM) return BAIStatusOf(BAI_OK);
   BAITry(ChooseKernel(state, mode, momentum, CAN_LAUNCHES, BAI_KERNEL_STREAM, plan, why));
-  plan->once = plan->handed; /* of which there may be room for more thread blocks */
+  plan->once = plan->follows; /* of which there may be room for more thread blocks */
   return Complete(state, mode, plan);
 }
 

@@ -97,8 +97,9 @@ typedef struct {
 /* How thread blocks go through tiles and global iterations */
 typedef enum {
   BAI_OWN,   /* each keeps its own tiles; with no more tiles than thread blocks, that is as fast as can be */
-  BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the
-                multiprocessors are */
+  BAI_QUEUE, /* the device hands out tile after tile, so that none falls behind the others however fast the
+                multiprocessors are. Were a tile begun anew before it is done, two updates would race; but for that it
+                has to be at work for as long as all others together */
   BAI_FLAGS, /* each keeps its own tiles, and waits for their neighbours: mode sync */
   BAI_LAG,   /* the same in one x, where a tile may be ahead of those it reads from: mode async with staleness */
   BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
@@ -119,11 +120,11 @@ typedef struct {
   int         resident; /* the kernel keeps the matrix on the chip, and can do a whole solve */
   int         grid, threads;
   size_t      shared;
-  int         once;      /* a launch is one global iteration, so nothing is to be waited for */
-  int         waits;     /* tiles are waited for, so all thread blocks must be there at once */
-  int         uses_done; /* it counts the iterations of the tiles */
-  int         momentum;  /* it can do with momentum, */
-  int         handed; /* the device hands out the tiles of all iterations of a launch, so nobody draws from the queue */
+  int         once;     /* a launch is one global iteration, so nothing is to be waited for */
+  int         waits;    /* tiles are waited for, so all thread blocks must be there at once */
+  int         momentum; /* it can do with momentum, */
+  int         handed;   /* a thread block does one tile of one iteration, and the device hands these out */
+  int         follows;  /* its kernel may follow another one without a gap, see follow.h */
 } BAIPlan;
 
 typedef struct {
@@ -204,7 +205,6 @@ struct BAIState_ : BAIContext {
   std::vector<int>   turn_first; /* the places in that order where a turn begins, and its end */
   int               *done,
     done_before; /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
-  long long *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
 
   BAIVectors v;            /* as bound */
   BAIScalar *on_device[3]; /* b, ghost and x: as bound, or what stands in for them; */

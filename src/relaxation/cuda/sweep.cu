@@ -22,10 +22,6 @@ static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
     BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
   if (mode == BAI_MODE_SYNC && !state->x[1])
     BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
-  if (plan->order == BAI_QUEUE && !plan->handed && !state->tickets) {
-    BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
-    CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
-  }
   return BAIStatusOf(BAI_OK);
 }
 
@@ -67,35 +63,33 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
 {
   BAISweep p = {};
 
-  p.count          = count;
-  p.local_iters    = step->local_iters ? step->local_iters : state->p.local_iters;
-  p.omega          = step->omega;
-  p.momentum       = step->momentum;
-  p.fourth_kind    = step->fourth_kind;
-  p.local_omega    = state->local_omega;
-  p.fresh          = step->fresh;
-  p.how            = plan->order;
-  p.direction      = step->direction;
-  p.moves          = step->mode == BAI_MODE_SYNC ? step->momentum != 0 || step->fourth_kind : plan->momentum;
-  p.before         = step->mode == BAI_MODE_SYNC ? NULL : state->before;
-  p.b              = state->b;
-  p.ghost          = state->ghost;
-  p.x[0]           = state->x[0];
-  p.x[1]           = state->x[1];
-  p.current        = state->current;
-  p.scratch        = plan->shared ? NULL : state->scratch;
-  p.neighbors      = state->neighbors;
-  p.order          = plan->order == BAI_OWN ? NULL : state->order;
-  p.done           = plan->uses_done ? state->done : NULL;
-  p.done_before    = state->done_before;
-  p.staleness      = (int)state->p.staleness;
-  p.stalled        = &state->result->stalled;
-  p.stalled_host   = &state->pinned->result.stalled;
-  p.tickets        = state->tickets;
-  p.tickets_before = state->tickets_before;
-  p.fault          = step->faulty ? state->p.fault : BAIFault{};
-  p.its            = step->done;
-  p.counts         = state->counts;
+  p.count        = count;
+  p.local_iters  = step->local_iters ? step->local_iters : state->p.local_iters;
+  p.omega        = step->omega;
+  p.momentum     = step->momentum;
+  p.fourth_kind  = step->fourth_kind;
+  p.local_omega  = state->local_omega;
+  p.fresh        = step->fresh;
+  p.how          = plan->order;
+  p.direction    = step->direction;
+  p.moves        = step->mode == BAI_MODE_SYNC ? step->momentum != 0 || step->fourth_kind : plan->momentum;
+  p.before       = step->mode == BAI_MODE_SYNC ? NULL : state->before;
+  p.b            = state->b;
+  p.ghost        = state->ghost;
+  p.x[0]         = state->x[0];
+  p.x[1]         = state->x[1];
+  p.current      = state->current;
+  p.scratch      = plan->shared ? NULL : state->scratch;
+  p.neighbors    = state->neighbors;
+  p.order        = plan->order == BAI_OWN ? NULL : state->order;
+  p.done         = plan->waits ? state->done : NULL;
+  p.done_before  = state->done_before;
+  p.staleness    = (int)state->p.staleness;
+  p.stalled      = &state->result->stalled;
+  p.stalled_host = &state->pinned->result.stalled;
+  p.fault        = step->faulty ? state->p.fault : BAIFault{};
+  p.its          = step->done;
+  p.counts       = state->counts;
   if (state->exchange.live) p.sends = state->exchange.where[state->exchange.exchanges & 1];
   return p;
 }
@@ -103,7 +97,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
 /* count global iterations have been launched: done goes on from there */
 static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
 {
-  if (!plan->uses_done) return BAIStatusOf(BAI_OK);
+  if (!plan->waits) return BAIStatusOf(BAI_OK);
   state->done_before += (int)count;
   if (state->done_before > INT_MAX - 2 * MAX_ITS_PER_LAUNCH) {
     CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
@@ -156,7 +150,7 @@ static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, 
 /* follows: another launch of this kernel, and knows what is before it */
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, bool follows)
 {
-  const bool can = state->follows && plan->handed;
+  const bool can = state->follows && plan->follows;
   const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid),
                   plan->handed && !plan->once ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
   BAISweep   p           = Arguments(state, plan, count, step);
@@ -164,16 +158,13 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
   void      *arguments[] = {&state->A, &p, &stop};
 
   Continue(state, plan, &p);
-  if (plan->handed) Weigh(&p);
+  if (plan->follows) Weigh(&p);
   if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
   if (plan->handed && plan->order == BAI_TURNS) BAITry(LaunchTurns(state, plan, count, &p, can && follows));
   else if (plan->waits)
     CUDATry(cudaLaunchCooperativeKernel(plan->kernel, grid, dim3((unsigned)plan->threads), arguments, plan->shared,
                                         state->stream));
   else CUDATry(BAILaunch(plan->kernel, grid, plan->threads, plan->shared, state->stream, can && follows, arguments));
-  if (plan->order == BAI_QUEUE && !plan->handed)
-    state->tickets_before += (long long)count * state->A.tiles +
-      3 * plan->grid; /* each thread block ends with three tickets too many */
   if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
 }

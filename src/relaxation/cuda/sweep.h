@@ -26,7 +26,6 @@ typedef struct {
   int         *done, done_before;      /* done is NULL where no tile is waited for */
   int          staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
   int         *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
-  long long   *tickets, tickets_before;
   BAISends     sends;
   BAIFault     fault; /* its fraction is 0 if there are none */
   BAIInt       its;   /* global iterations of the solve before this launch, by which faults and weights go */
@@ -189,7 +188,8 @@ static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *
 }
 
 /*
-   Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global
+   Goes through tiles and iterations in the order given; of a queue a thread block does one tile, and the device hands
+   these out. iterate(tile, iteration, from, to, turn) does one global
    iteration of a tile, reading iterate from and writing iterate to, of type V, and calls turn's Begin() on the way
 */
 template <BAIOrder order, typename V, typename Iterate>
@@ -197,55 +197,12 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 {
   BAITurn<order> turn(p);
 
-  if constexpr (order == BAI_QUEUE) { /* while a tile is at work, the one after the next is on its way, and a ticket for
-                                         one more */
-    __shared__ int drawn[2][2];       /* tile and iteration, of this one and the next */
-    __shared__ int next[2], later_iteration; /* the first thread's, which has no register to spare */
-    const auto     draw   = [&] { return BAIDraw(p.tickets) - p.tickets_before; };
-    long long      ticket = 0;
-    int            later  = 0;
-    const auto     look   = [&] {
-      int at = later_iteration;
+  if constexpr (order == BAI_QUEUE) {
+    const int tile = p.order ? p.order[blockIdx.x] : (int)blockIdx.x, iteration = (int)blockIdx.y;
 
-      next[0] = later;
-      next[1] = at;
-      while (ticket - (long long)at * A.tiles >= A.tiles) at++;
-      later           = (int)(ticket - (long long)at * A.tiles);
-      later_iteration = at;
-      if (p.order) later = p.order[later];
-      ticket = draw();
-    };
-
-    if (!threadIdx.x) {
-      later_iteration = 0;
-      ticket          = draw();
-      look();
-      look();
-      drawn[0][0] = next[0];
-      drawn[0][1] = next[1];
-    }
-    for (int step = 0;; step ^= 1) {
-      __syncthreads();
-      const int tile = drawn[step][0], iteration = drawn[step][1];
-
-      if (iteration >= p.count) return;
-      if (!threadIdx.x) look();
-      if (p.done) { /* another thread block may still be at it */
-        if (!threadIdx.x) BAIWaitForTile(p, tile, iteration);
-        __syncthreads();
-      }
-      turn.Start(tile, iteration);
-      iterate(tile, iteration, 0, 0, turn);
-      BAISendTile(p, tile, BAIIterateOf<V>(p, 0));
-      if (!threadIdx.x) {
-        drawn[step ^ 1][0] = next[0];
-        drawn[step ^ 1][1] = next[1];
-      }
-      if (p.done) {
-        __syncthreads();
-        if (!threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
-      }
-    }
+    turn.Start(tile, iteration);
+    iterate(tile, iteration, 0, 0, turn);
+    BAISendTile(p, tile, BAIIterateOf<V>(p, 0));
   } else {
     const int own = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
 
