@@ -89,8 +89,7 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[
 
 /* The order is BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
 template <bool GHOSTS, BAIOrder order, typename V>
-static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) < sizeof(BAIScalar)))
-  Once(BAISliced A, BAISweep p)
+static __device__ __forceinline__ void DoTile(const BAISliced &A, const BAISweep &p)
 {
   constexpr bool    queue = order == BAI_QUEUE;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -161,19 +160,27 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) 
   if constexpr (GHOSTS && queue) BAISendTile(p, (int)tile, x);
 }
 
-template <BAIOrder order>
-static const void *KernelOf(const BAISliced *A)
+template <bool GHOSTS, BAIOrder order>
+static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(false)) Once(BAISliced A, BAISweep p)
 {
-  if (A->single) return (const void *)Once<false, order, BAISingle>;
-  return A->cols > A->n ? (const void *)Once<true, order, BAIScalar> : (const void *)Once<false, order, BAIScalar>;
+  DoTile<GHOSTS, order, BAIScalar>(A, p);
 }
 
-/* NULL: it does not do this matrix */
+static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(true)) OnceSingle(BAISliced A, BAISweep p)
+{
+  if (p.how == BAI_FLAGS) DoTile<false, BAI_FLAGS, BAISingle>(A, p);
+  else DoTile<false, BAI_QUEUE, BAISingle>(A, p);
+}
+
+/* In double precision one kernel for both orders would take more registers than mode sync does, and so fewer thread
+ * blocks would be at work */
 const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
   const bool ghosts = A->cols > A->n;
 
   if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > INSIDE || (A->single && ghosts))
     return NULL;
-  return order == BAI_FLAGS ? KernelOf<BAI_FLAGS>(A) : KernelOf<BAI_QUEUE>(A);
+  if (A->single) return (const void *)OnceSingle;
+  if (order == BAI_FLAGS) return ghosts ? (const void *)Once<true, BAI_FLAGS> : (const void *)Once<false, BAI_FLAGS>;
+  return ghosts ? (const void *)Once<true, BAI_QUEUE> : (const void *)Once<false, BAI_QUEUE>;
 }

@@ -64,14 +64,19 @@ BAIStatus BAIResidualSetUp(BAIState state)
   return BAICUDAAllocate(state, ((size_t)slices + SUMS) * sizeof(BAIReal), &state->partial);
 }
 
-/* Sums of equal parts of n numbers, a part a thread block */
-static __global__ void AddUp(int n, const BAIReal *from, BAIReal *sums)
+/* Sums of equal parts of n numbers, a part a thread block; or of |a_k| of entries of the matrix, every so many */
+static __global__ void AddUp(BAISliced A, bool entries, long long n, const void *from, BAIReal *sums)
 {
-  const int part = (n + (int)gridDim.x - 1) / (int)gridDim.x, first = part * (int)blockIdx.x,
-            last = min(n, first + part);
-  BAIReal sum    = 0;
+  const BAIReal  *number = static_cast<const BAIReal *>(from);
+  const long long part = (n + gridDim.x - 1) / gridDim.x, first = part * blockIdx.x;
+  BAIReal         sum = 0;
 
-  for (int k = first + (int)threadIdx.x; k < last; k += BAI_THREADS) sum += from[k];
+  if (entries)
+    for (long long k = blockIdx.x * (long long)BAI_THREADS + threadIdx.x; k < n;
+         k += gridDim.x * (long long)BAI_THREADS)
+      sum += BAIAbs(BAIValue(A, from, k));
+  else
+    for (long long k = first + threadIdx.x; k < min(n, first + part); k += BAI_THREADS) sum += number[k];
   sum = BAISumOfBlock<BAI_THREADS>(sum);
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
@@ -81,8 +86,8 @@ static BAIStatus SumOf(BAIState state, int n, const BAIReal *from, BAIReal *part
 {
   const int blocks = std::min((n + BAI_THREADS - 1) / BAI_THREADS, (int)SUMS);
 
-  AddUp<<<blocks, BAI_THREADS, 0, state->stream>>>(n, from, blocks > 1 ? parts : sum);
-  if (blocks > 1) AddUp<<<1, BAI_THREADS, 0, state->stream>>>(blocks, parts, sum);
+  AddUp<<<blocks, BAI_THREADS, 0, state->stream>>>(state->A, false, n, from, blocks > 1 ? parts : sum);
+  if (blocks > 1) AddUp<<<1, BAI_THREADS, 0, state->stream>>>(state->A, false, blocks, parts, sum);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -106,17 +111,7 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   return BAIStalled(state);
 }
 
-/* |a_k| of all entries, a sum of each thread block; the same in both precisions */
-static __global__ void Magnitudes(BAISliced A, const void *a, long long n, BAIReal *partial)
-{
-  BAIReal sum = 0;
-
-  for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < n; k += gridDim.x * (long long)blockDim.x)
-    sum += BAIAbs(BAIValue(A, a, k));
-  sum = BAISumOfBlock<BAI_THREADS>(sum);
-  if (!threadIdx.x) partial[blockIdx.x] = sum;
-}
-
+/* The sum of |a_k| of all entries */
 static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
 {
   const int    blocks = (int)std::min((n + BAI_THREADS - 1) / BAI_THREADS, (long long)SUMS);
@@ -127,12 +122,10 @@ static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
   BAITry(sums.Allocate(state, (2 * SUMS + 1) * sizeof(*sum)));
   BAIReal *partial = (BAIReal *)sums.p, *result = partial + 2 * SUMS;
 
-  Magnitudes<<<blocks, BAI_THREADS, 0, state->stream>>>(state->A, a, n, partial);
+  AddUp<<<blocks, BAI_THREADS, 0, state->stream>>>(state->A, true, n, a, partial);
   CUDATry(cudaGetLastError());
   BAITry(SumOf(state, blocks, partial, partial + SUMS, result));
-  CUDATry(cudaMemcpyAsync(sum, result, sizeof(*sum), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
-  return BAIStatusOf(BAI_OK);
+  return BAIDownload(state, 1, result, sum);
 }
 
 BAIStatus BAISumsRun(BAIState state, BAIReal *inside, BAIReal *outside)

@@ -15,6 +15,10 @@
 #include "pieces.h"
 #include "kernels.h"
 
+enum {
+  WIDE = 32 /* entries of a row inside its block, at most */
+};
+
 /* Threads of the launch bounds, which with LeastBlocks stand for at most 56, 64 or 128 registers */
 static constexpr int Threads(int loc)
 {
@@ -132,9 +136,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   });
 }
 
-/* One kernel does all orders, as p says: each has code of its own, and the same bounds */
 template <int LOC, int OFF, bool PACKED, typename V>
-static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
+static __device__ __forceinline__ void GoThroughTilesAs(const BAISliced &A, const BAISweep &p)
 {
   if (p.how == BAI_OWN) GoThroughTiles<LOC, OFF, PACKED, V, BAI_OWN>(A, p);
   else if (p.how == BAI_QUEUE) GoThroughTiles<LOC, OFF, PACKED, V, BAI_QUEUE>(A, p);
@@ -142,19 +145,32 @@ static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) St
   else GoThroughTiles<LOC, OFF, PACKED, V, BAI_TURNS>(A, p);
 }
 
-/* Those for single precision are fewer: no benchmark has rows for others */
+/* One kernel does all orders, as p says: each has code of its own, and the same bounds */
+template <int LOC, int OFF, bool PACKED, typename V>
+static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
+{
+  GoThroughTilesAs<LOC, OFF, PACKED, V>(A, p);
+}
+
+/* Wide rows, whose registers are the same in both precisions */
+template <int OFF, bool PACKED>
+static __global__ void __launch_bounds__(Threads(WIDE), LeastBlocks(WIDE, OFF)) StreamWide(BAISliced A, BAISweep p)
+{
+  if (A.single) GoThroughTilesAs<WIDE, OFF, PACKED, BAISingle>(A, p);
+  else GoThroughTilesAs<WIDE, OFF, PACKED, BAIScalar>(A, p);
+}
+
+/* Of single precision only thin rows have a kernel of their own */
 const void *BAIStreamKernel(const BAISliced *A)
 {
-  const bool thin = A->loc_width <= 4 && A->off_width <= BAI_FEW_OUTSIDE && !A->off_first, narrow = A->loc_width <= 8;
+  const bool thin = A->loc_width <= 4 && A->off_width <= BAI_FEW_OUTSIDE && !A->off_first,
+             wide = A->loc_width > 8 || (A->single && !thin);
 
-  if (A->loc_width > 32) return NULL;
+  if (A->loc_width > WIDE) return NULL;
   if (thin)
     return A->single ? (const void *)Stream<4, 5, false, BAISingle> : (const void *)Stream<4, 5, false, BAIScalar>;
-  if (A->single)
-    return A->off_first ? (const void *)Stream<32, BAI_PACKED_LOADS, true, BAISingle>
-                        : (const void *)Stream<32, 16, false, BAISingle>;
-  if (A->off_first)
-    return narrow ? (const void *)Stream<8, BAI_PACKED_LOADS, true, BAIScalar>
-                  : (const void *)Stream<32, BAI_PACKED_LOADS, true, BAIScalar>;
-  return narrow ? (const void *)Stream<8, 16, false, BAIScalar> : (const void *)Stream<32, 16, false, BAIScalar>;
+  if (wide)
+    return A->off_first ? (const void *)StreamWide<BAI_PACKED_LOADS, true> : (const void *)StreamWide<16, false>;
+  return A->off_first ? (const void *)Stream<8, BAI_PACKED_LOADS, true, BAIScalar>
+                      : (const void *)Stream<8, 16, false, BAIScalar>;
 }
