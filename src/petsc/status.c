@@ -1,9 +1,23 @@
 /*
-   Errors: an engine's status, errors that all ranks have to know of, and matrices that cannot be solved with
+   The state of things: versions of objects, and errors: an engine's status, errors that all ranks have to know of, and
+   matrices that cannot be solved with
 */
 #include "baiimpl.h"
 #include <limits.h>
 #include <petsc/private/petscimpl.h>
+
+PetscErrorCode BAIVersionOf(PetscObject obj, BAIVersion *version)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId(obj, &version->id));
+  PetscCall(PetscObjectStateGet(obj, &version->state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool BAIVersionsEqual(BAIVersion a, BAIVersion b)
+{
+  return (PetscBool)(a.id == b.id && a.state == b.state);
+}
 
 /* An engine's status as a PETSc error of this rank */
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)

@@ -126,7 +126,7 @@ static PetscErrorCode ViewWork(BAI *bai, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT
                                    ", value updates %" PetscInt_FMT "\n",
-                                   BAIEngineName(bai->relax.engine),
+                                   BAIBackends[bai->relax.use.backend],
                                    o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "",
                                    bai->relax.info.workers,
                                    bai->relax.use.backend == BAI_BACKEND_HOST

@@ -207,16 +207,6 @@ static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, PetscInt n, BAIP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void PartitionInOrder(PetscInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
-{
-  *blocks = 0;
-  for (BAIInt p = 0; p < n; p++) {
-    if (p % block_size == 0) first[(*blocks)++] = p;
-    row[p] = p;
-  }
-  first[*blocks] = n;
-}
-
 /* Extends the blocks by the rows that they couple to over at most overlap steps */
 static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIPartition *partition)
 {
@@ -255,7 +245,8 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partitio
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
   if (type == BAI_PARTITION_NATURAL)
-    PartitionInOrder(n, (BAIInt)bai->relax.use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
+    BAIPartitionNatural((BAIInt)n, (BAIInt)bai->relax.use.block_size, &partition->blocks, (BAIInt *)first,
+                        (BAIInt *)row);
   else if (type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
     PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->relax.use.block_size,

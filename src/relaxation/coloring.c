@@ -3,14 +3,14 @@
 
 /* taken, zero at first, is for as many as there may be colours: the last group, from 1 on, that found this one with a
  * neighbour */
-static int Greedy(const BAIGraph *graph, const int *other_first, const int *other, int *color, int *taken)
+static int ColorGreedily(const BAIGraph *graph, int *color, int *taken)
 {
   int colors = 0;
 
   for (int g = 0; g < graph->n; g++) {
     color[g] = 0;
-    for (int k = graph->first[g]; k < graph->first[g + 1]; k++) taken[color[graph->lower[k]]] = g + 1;
-    for (int k = other_first ? other_first[g] : 0; other_first && k < other_first[g + 1]; k++) taken[other[k]] = g + 1;
+    for (int k = graph->first[g]; k < graph->first[g + 1]; k++)
+      if (color[graph->lower[k]] >= 0) taken[color[graph->lower[k]]] = g + 1;
     while (taken[color[g]] == g + 1) color[g]++;
     if (color[g] >= colors) colors = color[g] + 1;
   }
@@ -25,7 +25,7 @@ BAIStatus BAIColor(const BAIGraph *graph, int *order, int *rank, int *turn_first
 
   *turns = *colors = 0;
   if (!status.code) {
-    *colors = Greedy(graph, NULL, NULL, color, place);
+    *colors = ColorGreedily(graph, color, place);
     for (int first = 0; first < n; first += BAI_COLOR_GROUPS) {
       const int last = n - first > BAI_COLOR_GROUPS ? first + BAI_COLOR_GROUPS : n;
       int       next = first;
@@ -51,12 +51,15 @@ BAIStatus BAIColor(const BAIGraph *graph, int *order, int *rank, int *turn_first
   return status;
 }
 
-BAIStatus BAIColorBeside(const BAIGraph *graph, const int *other_first, const int *other, int most_other, int *color)
+BAIStatus BAIColorBeside(const BAIGraph *graph, int ghosts, int *color)
 {
-  int *taken = calloc((size_t)graph->n + (size_t)most_other + 2, sizeof(*taken));
+  int most = 0, *taken;
 
+  for (int ghost = graph->n; ghost < graph->n + ghosts; ghost++)
+    if (color[ghost] > most) most = color[ghost];
+  taken = calloc((size_t)graph->n + (size_t)most + 2, sizeof(*taken));
   if (!taken) return BAIStatusOf(BAI_ERR_MEMORY);
-  (void)Greedy(graph, other_first, other, color, taken);
+  (void)ColorGreedily(graph, color, taken);
   free(taken);
   return BAIStatusOf(BAI_OK);
 }

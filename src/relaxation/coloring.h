@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* A graph of groups: lower[first[g]] ... are those with a number lower than g that read from group g or are read by it,
- * once or more often */
+ * once or more often; and ghosts that it reads, whose numbers, from n on, no group has */
 typedef struct {
   int        n;
   const int *first, *lower;
@@ -33,11 +33,11 @@ static inline BAIInt BAIGroup(BAIInt block_size)
 BAIStatus BAIColor(const BAIGraph *, int *order, int *rank, int *turn_first, int *turns, int *colors);
 
 /*
-   For ranks that take turns together. Colours, from 0 on, that groups do not share with their neighbours; nor has group
-   g one of other[k], other_first[g] <= k < other_first[g + 1], which are at most most_other. And, by such colours, the
-   order of the groups: turn_first, turns+1, says where each turn, a colour each, begins and ends
+   For ranks that take turns together. Colours, from 0 on, that groups do not share with their neighbours: color[g] of
+   groups, which are found, and from n on those of ghosts, which are given, negative where a ghost has none yet. And, by
+   such colours, the order of the groups: turn_first, turns+1, says where each turn, a colour each, begins and ends
 */
-BAIStatus BAIColorBeside(const BAIGraph *, const int *other_first, const int *other, int most_other, int *color);
+BAIStatus BAIColorBeside(const BAIGraph *, int ghosts, int *color);
 void      BAIOrderByColor(int n, const int *color, int turns, int *order, int *turn_first);
 
 #if defined(__cplusplus)

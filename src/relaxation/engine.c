@@ -296,11 +296,6 @@ void BAIEngineBlocks(BAIEngine engine, BAIInt *block)
   }
 }
 
-const char *BAIEngineName(BAIEngine engine)
-{
-  return engine->ops->name;
-}
-
 void BAIEngineDestroy(BAIEngine *engine)
 {
   if (!*engine) return;

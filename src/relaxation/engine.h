@@ -208,7 +208,6 @@ typedef struct BAIState_ *BAIState; /* a backend's own */
 
 /* The operations of a backend */
 typedef struct {
-  const char *name;
   BAIStatus (*create)(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIState *);
   BAIStatus (*update)(BAIState, const BAIMatrix *);
   BAIStatus (*bind)(BAIState, const BAIVectors *, int guess_zero);
@@ -323,9 +322,8 @@ void   BAIEngineSetPace(BAIEngine, double pace);
 BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 /* The block whose own each row is */
-void        BAIEngineBlocks(BAIEngine, BAIInt *block);
-void        BAIEngineDestroy(BAIEngine *);
-const char *BAIEngineName(BAIEngine);
+void BAIEngineBlocks(BAIEngine, BAIInt *block);
+void BAIEngineDestroy(BAIEngine *);
 /* The device that an engine would work on, by the device of its parameters; BAI_ERR_NOT_BUILT if it would work on none
  */
 BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);

@@ -123,10 +123,21 @@ static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const B
   return BAIStatusOf(room ? BAI_OK : BAI_ERR_MEMORY);
 }
 
-BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+static void CutInOrder(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first)
 {
   *blocks = CeilOf(n, block_size);
   for (BAIInt b = 0; b <= *blocks; b++) first[b] = b < *blocks ? b * block_size : n;
+}
+
+void BAIPartitionNatural(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+{
+  CutInOrder(n, block_size, blocks, first);
+  for (BAIInt p = 0; p < n; p++) row[p] = p;
+}
+
+BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+{
+  CutInOrder(n, block_size, blocks, first);
   return SortByOutside(n, A, *blocks, first, row);
 }
 

@@ -27,6 +27,8 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt 
    alike
 */
 BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *, BAIInt block_size, double *consecutive, double *grown);
+/* Blocks of block_size consecutive rows */
+void BAIPartitionNatural(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /* Blocks of block_size consecutive ones of the rows in the order in which row has them already */
 BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /*

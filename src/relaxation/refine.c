@@ -10,30 +10,15 @@
 #include <float.h>
 #include <petsc/private/petscimpl.h>
 
-/* x and b are what they were at the last look, so that r is theirs */
-static PetscErrorCode IsSeen(const BAIRefinement *f, Vec b, Vec x, PetscBool *same)
+/* b and x are the ones that the residual was computed of last */
+static PetscErrorCode IsKnown(const BAIRefinement *f, Vec b, Vec x, PetscBool *known)
 {
-  PetscObjectId    id[2];
-  PetscObjectState state[2];
+  BAIVersion of_b, of_x;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)b, &id[0]));
-  PetscCall(PetscObjectGetId((PetscObject)x, &id[1]));
-  PetscCall(PetscObjectStateGet((PetscObject)b, &state[0]));
-  PetscCall(PetscObjectStateGet((PetscObject)x, &state[1]));
-  *same = (PetscBool)(f->seen && id[0] == f->id[0] && id[1] == f->id[1] && state[0] == f->state[0] &&
-                      state[1] == f->state[1]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RememberVectors(BAIRefinement *f, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)b, &f->id[0]));
-  PetscCall(PetscObjectGetId((PetscObject)x, &f->id[1]));
-  PetscCall(PetscObjectStateGet((PetscObject)b, &f->state[0]));
-  PetscCall(PetscObjectStateGet((PetscObject)x, &f->state[1]));
-  f->seen = PETSC_TRUE;
+  PetscCall(BAIVersionOf((PetscObject)b, &of_b));
+  PetscCall(BAIVersionOf((PetscObject)x, &of_x));
+  *known = (PetscBool)(BAIVersionsEqual(of_b, f->b) && BAIVersionsEqual(of_x, f->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,7 +85,8 @@ static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
   PetscCall(VecNorm(x, NORM_2, &xnorm));
   if (f->now <= (PetscReal)BAI_ABOVE_ROUNDING * PETSC_MACHINE_EPSILON * f->diagonal * xnorm)
     PetscFunctionReturn(PETSC_SUCCESS);
-  wanted    = PetscMin(0.1, PetscMax((PetscReal)BAI_CORRECTION_GAIN, (PetscReal)BAI_ABOVE_ROUNDING * left));
+  wanted    = PetscMin((PetscReal)BAI_LEAST_GAIN,
+                       PetscMax((PetscReal)BAI_CORRECTION_GAIN, (PetscReal)BAI_ABOVE_ROUNDING * left));
   its       = PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain));
   f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, its));
   f->learnt = PETSC_TRUE;
@@ -116,8 +102,9 @@ PetscErrorCode BAIRefinementSetUp(BAI *bai)
   PetscCall(BAINeedWork(bai, bai->relax.A));
   PetscCall(MatGetDiagonal(bai->relax.A, bai->r));
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
-  f->seen = f->learnt = PETSC_FALSE;
-  f->most             = BAI_FIRST_CORRECTION;
+  f->x.id   = 0;
+  f->learnt = PETSC_FALSE;
+  f->most   = BAI_FIRST_CORRECTION;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +115,8 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
   PetscFunctionBegin;
   PetscCall(VecDestroy(&f->rhs));
   PetscCall(VecDestroy(&f->base));
-  f->seen = f->learnt = PETSC_FALSE;
+  f->x.id   = 0;
+  f->learnt = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,7 +139,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(BAIIterate(bai, b, x, PETSC_TRUE, count, &step, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(IsSeen(f, b, x, &same));
+  PetscCall(IsKnown(f, b, x, &same));
   if (!same || guess_zero) {
     if (guess_zero) PetscCall(VecZeroEntries(x));
     PetscCall(ComputeResidual(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
@@ -166,7 +154,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     f->its   = its;
     if (solver) PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
     else PetscCall(VecAXPY(x, 1.0, bai->c));
-    f->seen = PETSC_FALSE;
+    f->x.id = 0;
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
     if (bai->options.idle_wait)
       PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine))); /* PETSc's operations stay awake */
@@ -175,7 +163,8 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(FindRounding(bai, &left));
     PetscCall(LearnIterations(bai, x, left));
   }
-  PetscCall(RememberVectors(f, b, x));
+  PetscCall(BAIVersionOf((PetscObject)b, &f->b));
+  PetscCall(BAIVersionOf((PetscObject)x, &f->x));
   if (rnorm) *rnorm = f->now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,6 +8,15 @@
 
 typedef struct BAIResearch_ *BAIResearch; /* research/research.h */
 
+/* An object as it is at some time; id 0: none */
+typedef struct {
+  PetscObjectId    id;
+  PetscObjectState state;
+} BAIVersion;
+
+PETSC_INTERN PetscErrorCode BAIVersionOf(PetscObject, BAIVersion *);
+PETSC_INTERN PetscBool      BAIVersionsEqual(BAIVersion, BAIVersion);
+
 /* The choices of set-up: by the options, the matrix, and where this rank runs */
 typedef struct {
   BAIBackend       backend; /* not auto, nor are the others */
@@ -21,18 +30,16 @@ typedef struct {
 
 /* Refinement round the engine: refine.c */
 typedef struct {
-  Vec              rhs;    /* The right-hand side of the correction. */
-  Vec              base;   /* The x that the correction is added to. */
-  PetscReal        from;   /* The residual norm at the start of the correction. */
-  PetscReal        now;    /* The residual norm when it was computed last. */
-  PetscReal        scale;  /* Vectors are multiplied by this in the engine; 0: 1. */
-  PetscInt         its;    /* Global iterations of the last correction. */
-  PetscInt         most;   /* Global iterations that corrections are to take, */
-  PetscBool        learnt; /* found from the gain of one. */
-  PetscBool        seen;   /* The residual is that of the b and x with these ids and states. */
-  PetscObjectId    id[2];
-  PetscObjectState state[2];
-  PetscReal        diagonal; /* The largest magnitude on the diagonal. */
+  Vec        rhs;      /* The right-hand side of the correction. */
+  Vec        base;     /* The x that the correction is added to. */
+  PetscReal  from;     /* The residual norm at the start of the correction. */
+  PetscReal  now;      /* The residual norm when it was computed last. */
+  PetscReal  scale;    /* Vectors are multiplied by this in the engine; 0: 1. */
+  PetscInt   its;      /* Global iterations of the last correction. */
+  PetscInt   most;     /* Global iterations that corrections are to take, */
+  PetscBool  learnt;   /* found from the gain of one. */
+  BAIVersion b, x;     /* The residual is that of these; id of x 0: of none. */
+  PetscReal  diagonal; /* The largest magnitude on the diagonal. */
 } BAIRefinement;
 
 /*
@@ -44,27 +51,25 @@ typedef PetscErrorCode BAIRunFunction(BAI *, Vec b, Vec x, PetscBool guess_zero,
 
 /* The relaxation of a KSPBAI or PCBAI */
 typedef struct {
-  BAIEngine        engine;
-  BAIChoice        use;
-  BAIInfo          info;
-  BAIRunFunction  *run;     /* The global iterations that the options ask for. */
-  int              unit;    /* BAIParameters; 0 until this matrix has shown to need it. */
-  PetscBool        strong;  /* With partition auto: blocks are grown along strong couplings. */
-  PetscBool        crowded; /* PCBAI with mode auto: most blocks would wait for their turn in mode color. */
-  PetscReal        largest; /* The largest eigenvalue of M^{-1}A, for a polynomial; 0: not yet found. */
-  PetscReal        tau;     /* Multiplies omega. */
-  PetscInt         setups;  /* Times that an engine was created, */
-  PetscInt         updates; /* and that it got new values. */
-  BAIRefinement    refinement;
-  Mat              A; /* The matrix that the engine holds, with its id and state then. */
-  PetscObjectId    id;
-  PetscObjectState state;
-  PetscObjectId    given; /* The users' matrix, of which A may be a copy; 0: the last set-up failed. */
-  PetscObjectState given_state;
-  PetscObjectId    seen;   /* What solves found out is true of this matrix. */
-  PetscInt         rows;   /* Rows of all ranks. */
-  PetscInt         first;  /* The first row of this rank. */
-  BAIStatus        failed; /* The first failure of this rank while iterating. */
+  BAIEngine       engine;
+  BAIChoice       use;
+  BAIInfo         info;
+  BAIRunFunction *run;     /* The global iterations that the options ask for. */
+  int             unit;    /* BAIParameters; 0 until this matrix has shown to need it. */
+  PetscBool       strong;  /* With partition auto: blocks are grown along strong couplings. */
+  PetscBool       crowded; /* PCBAI with mode auto: most blocks would wait for their turn in mode color. */
+  PetscReal       largest; /* The largest eigenvalue of M^{-1}A, for a polynomial; 0: not yet found. */
+  PetscReal       tau;     /* Multiplies omega. */
+  PetscInt        setups;  /* Times that an engine was created, */
+  PetscInt        updates; /* and that it got new values. */
+  BAIRefinement   refinement;
+  Mat             A;      /* The matrix that the engine holds, */
+  BAIVersion      held;   /* as it was then; id 0: not all ranks hold it. */
+  BAIVersion      given;  /* The users' matrix, of which A may be a copy; id 0: the last set-up failed. */
+  PetscObjectId   seen;   /* What solves found out is true of this matrix. */
+  PetscInt        rows;   /* Rows of all ranks. */
+  PetscInt        first;  /* The first row of this rank. */
+  BAIStatus       failed; /* The first failure of this rank while iterating. */
 } BAIRelaxation;
 
 /* The exchange of x with other ranks */

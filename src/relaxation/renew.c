@@ -104,6 +104,6 @@ PetscErrorCode BAIDropEngine(BAI *bai)
   PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->relax.engine);
   PetscCall(MatDestroy(&bai->relax.A));
-  bai->relax.id = 0;
+  bai->relax.held.id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,17 +8,15 @@
 /* The work that takes this choice for this matrix into use */
 static PetscErrorCode CompareChoice(const BAI *bai, const BAIParts *m, const BAIChoice *c, int *work)
 {
-  PetscObjectId    id;
-  PetscObjectState state;
-  PetscBool        same = PETSC_FALSE;
+  BAIVersion now;
+  PetscBool  same = PETSC_FALSE;
 
   PetscFunctionBegin;
   *work = BAI_WORK_ENGINE;
   if (bai->relax.engine) PetscCall(PetscMemcmp(c, &bai->relax.use, sizeof(*c), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectGetId((PetscObject)m->A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)m->A, &state));
-  *work = id == bai->relax.id && state == bai->relax.state ? BAI_WORK_NONE : BAI_WORK_VALUES;
+  PetscCall(BAIVersionOf((PetscObject)m->A, &now));
+  *work = BAIVersionsEqual(now, bai->relax.held) ? BAI_WORK_NONE : BAI_WORK_VALUES;
   if (*work == BAI_WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIScatterFits(bai, m->nghost, m->garray, &same));
   if (!same) *work = BAI_WORK_ENGINE;
@@ -74,8 +72,8 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)m->A));
   PetscCall(MatDestroy(&bai->relax.A));
-  bai->relax.A  = m->A;
-  bai->relax.id = 0; /* until all ranks are known to have come through */
+  bai->relax.A       = m->A;
+  bai->relax.held.id = 0; /* until all ranks are known to have come through */
   PetscCall(BAICheckMatrix(bai->obj, m->A));
   PetscCall(BAIFillEngine(bai, m, choice, work));
   if (*work == BAI_WORK_ENGINE) {
@@ -84,8 +82,7 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   }
   if (mine) PetscCall(BAIDropEngine(bai)); /* on all ranks */
   PetscCall(mine);
-  PetscCall(PetscObjectGetId((PetscObject)m->A, &bai->relax.id));
-  PetscCall(PetscObjectStateGet((PetscObject)m->A, &bai->relax.state));
+  PetscCall(BAIVersionOf((PetscObject)m->A, &bai->relax.held));
   BAIEngineInfo(bai->relax.engine, &bai->relax.info);
   if (*work == BAI_WORK_ENGINE) PetscCall(ExplainKernels(bai));
   bai->relax.refinement.learnt = PETSC_FALSE;
@@ -114,15 +111,13 @@ PetscErrorCode BAIIsOnStream(const BAI *bai, PetscBool *is)
  * some rank is not on all */
 PetscErrorCode BAIIsSetUp(const BAI *bai, Mat A, PetscBool *is)
 {
-  PetscObjectId    id;
-  PetscObjectState state;
+  BAIVersion now;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
-  if (!bai->relax.engine || !bai->relax.id) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (id != bai->relax.given || state != bai->relax.given_state) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIVersionOf((PetscObject)A, &now));
+  if (!bai->relax.engine || !bai->relax.held.id || !BAIVersionsEqual(now, bai->relax.given))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIOptionsEqual(bai->face, &bai->set, &bai->options, is));
   if (*is) PetscCall(BAIIsOnStream(bai, is));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -142,7 +137,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
-  bai->relax.given = 0; /* until all of it is done */
+  bai->relax.given.id = 0; /* until all of it is done */
   PetscCall(BAIOptionsCheckTogether(bai));
   PetscCall(ForgetIfOther(bai, given));
   PetscCall(BAIConvert(bai, given, &m.A));
@@ -157,18 +152,17 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   if (work != BAI_WORK_NONE) {
     PetscCall(PetscLogEventBegin(BAI_SetUp, obj, m.A, 0, 0));
     mine = RenewEngine(bai, &m, &choice, &work);
-    if (mine) bai->relax.id = 0; /* what the engine was not made ready for is the next set-up's business */
+    if (mine) bai->relax.held.id = 0; /* what the engine was not made ready for is the next set-up's business */
     PetscCall(
       PetscLogEventEnd(BAI_SetUp, obj, m.A, 0, 0)); /* also after an error, which of gathered rows only some ranks have:
                                                        those that wait in the log for all would wait in vain */
     PetscCall(mine);
     PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n",
                         work == BAI_WORK_ENGINE ? "Set up" : "New values for the engine",
-                        (PetscInt64)bai->relax.info.blocks, BAIEngineName(bai->relax.engine)));
+                        (PetscInt64)bai->relax.info.blocks, BAIBackends[bai->relax.use.backend]));
   }
   PetscCall(ChooseRun(bai));
   bai->set = bai->options;
-  PetscCall(PetscObjectGetId((PetscObject)given, &bai->relax.given));
-  PetscCall(PetscObjectStateGet((PetscObject)given, &bai->relax.given_state));
+  PetscCall(BAIVersionOf((PetscObject)given, &bai->relax.given));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

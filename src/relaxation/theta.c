@@ -36,7 +36,8 @@ int64_t BAITheta(BAIInt blocks, const BAIReal *inside, const BAIReal *outside, B
   while (10 * (sum = Sweeps(blocks, inside, outside, mean, below, scale, local_iters, iters)) >
            BAI_THETA_TENTHS * most &&
          below > BAI_THETA_KEPT)
-    below *= 0.98;
-  for (; sum > most; sum = Sweeps(blocks, inside, outside, mean, below, scale, local_iters, iters)) scale *= 0.95;
+    below *= BAI_THETA_BELOW;
+  for (; sum > most; sum = Sweeps(blocks, inside, outside, mean, below, scale, local_iters, iters))
+    scale *= BAI_THETA_ALL;
   return sum;
 }

@@ -108,10 +108,12 @@ enum {
 /* The largest eigenvalue is a little larger than the largest one that GMRES finds. An omega is refused only if it
    diverges by the eigenvalue found, and by one that is smaller by the same factor */
 #define BAI_EIGENVALUE_MARGIN 1.1
+#define BAI_GMRES_TOLERANCE   1e-12 /* that all of its steps are done, unless there is nothing left to find */
 #define BAI_REFUSED_OMEGA     1.21
 
 /* Refinement: what a correction gains, and how many times what rounding leaves it stays above */
 #define BAI_CORRECTION_GAIN 1e-6
+#define BAI_LEAST_GAIN      0.1 /* also where rounding leaves more */
 #define BAI_ABOVE_ROUNDING  8
 
 #define BAI_STANDS_STILL 0.5
@@ -130,3 +132,5 @@ enum {
 #define BAI_THETA_SWEEPS 4
 #define BAI_THETA_KEPT   0.5
 #define BAI_THETA_TENTHS 9
+#define BAI_THETA_BELOW  0.98 /* steps in which the sweeps of blocks below the mean are reduced, and those of all */
+#define BAI_THETA_ALL    0.95

@@ -121,7 +121,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCNONE));
   PetscCall(KSPSetComputeEigenvalues(ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, steps));
+  PetscCall(KSPSetTolerances(ksp, (PetscReal)BAI_GMRES_TOLERANCE, PETSC_DEFAULT, PETSC_DEFAULT, steps));
   PetscCall(VecZeroEntries(x));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPComputeEigenvalues(ksp, BAI_TAU_STEPS + 1, re, im, &n));

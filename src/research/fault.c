@@ -47,8 +47,10 @@ static PetscErrorCode RoundingOf(const BAI *bai, Vec b, Vec x, PetscReal *size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DestroyDetection(BAIWatch *w)
+PetscErrorCode BAIFaultsReset(BAI *bai)
 {
+  BAIWatch *w = &bai->research->watch;
+
   PetscFunctionBegin;
   PetscCall(PetscFree(w->block));
   PetscCall(PetscFree(w->norm2));
@@ -67,7 +69,7 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscReal norm1, norminf;
 
   PetscFunctionBegin;
-  PetscCall(DestroyDetection(w));
+  PetscCall(BAIFaultsReset(bai));
   PetscCall(VecGetLocalSize(x, &w->n));
   PetscCall(PetscMalloc1(w->n, &w->block));
   w->blocks = (PetscInt)bai->relax.info.blocks;
@@ -180,22 +182,17 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks whose residual is too large; of the others w->norm2 becomes what the next ones are compared with */
-static PetscInt CountBad(const BAI *bai, PetscBool growth)
+/* The residual of a block is not a number, or has grown too much; with momentum growth is no fault */
+static PetscBool IsBad(const BAI *bai, PetscInt block)
 {
-  const BAIWatch *w   = &bai->research->watch;
-  PetscInt        bad = 0;
+  const BAIWatch *w     = &bai->research->watch;
+  const PetscReal norm2 = w->norm2[block], most2 = BAI_FAULT_GROWTH * BAI_FAULT_GROWTH * w->most2;
 
-  for (PetscInt k = 0; k < w->blocks; k++) {
-    const PetscReal norm2 = w->norm2[k];
-
-    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > BAI_FAULT_GROWTH * BAI_FAULT_GROWTH * w->most2)) bad++;
-  }
-  return bad;
+  return (PetscBool)(PetscIsInfOrNanReal(norm2) || (bai->options.momentum == 0.0 && norm2 > most2));
 }
 
 /* Bad blocks go back to their last good x */
-static PetscErrorCode ResetBlocks(BAI *bai, Vec x, PetscBool growth)
+static PetscErrorCode ResetBlocks(BAI *bai, Vec x)
 {
   const BAIWatch    *w = &bai->research->watch;
   const PetscScalar *good;
@@ -204,12 +201,8 @@ static PetscErrorCode ResetBlocks(BAI *bai, Vec x, PetscBool growth)
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(w->good, &good));
   PetscCall(VecGetArray(x, &xx));
-  for (PetscInt i = 0; i < w->n; i++) {
-    const PetscReal norm2 = w->norm2[w->block[i]];
-
-    if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > BAI_FAULT_GROWTH * BAI_FAULT_GROWTH * w->most2))
-      xx[i] = good[i];
-  }
+  for (PetscInt i = 0; i < w->n; i++)
+    if (IsBad(bai, w->block[i])) xx[i] = good[i];
   PetscCall(VecRestoreArray(x, &xx));
   PetscCall(VecRestoreArrayRead(w->good, &good));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -296,9 +289,8 @@ static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
 {
   BAIWatch       *w       = &bai->research->watch;
   const PetscReal engines = *rnorm;
-  const PetscBool growth  = (PetscBool)(bai->options.momentum == 0.0);
   PetscReal       rounding;
-  PetscInt        bad;
+  PetscInt        bad = 0;
 
   PetscFunctionBegin;
   PetscCall(InspectResidual(bai, b, x, rnorm));
@@ -315,7 +307,7 @@ static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
     step->fresh = 1;
   } else if (!PetscIsInfOrNanReal(*rnorm))
     *rnorm = engines; /* by which the iteration goes on as it would without detection */
-  bad = CountBad(bai, growth);
+  for (PetscInt k = 0; k < w->blocks; k++) bad += IsBad(bai, k);
   PetscCall(SumOverRanks(bai, &bad));
   if (!bad || w->retries == BAI_FAULT_TRIES) { /* the third time it is the iteration itself */
     if (!bad) PetscCall(AcceptIterate(bai, its, x));
@@ -330,7 +322,7 @@ static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
     w->copies++;
   }
   w->resets += bad;
-  PetscCall(ResetBlocks(bai, x, growth));
+  PetscCall(ResetBlocks(bai, x));
   PetscCall(InspectResidual(bai, b, x, rnorm));
   step->fresh = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -346,7 +338,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscFunctionBegin;
   PetscCall(BAINeedWork(bai, bai->relax.A));
   PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
-  bai->relax.refinement.seen = PETSC_FALSE;
+  bai->relax.refinement.x.id = 0;
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &most));
   PetscCall(VecGetLocalSize(bai->r, &n));
   PetscCall(VecGetArrayRead(bai->r, &rr));
@@ -438,12 +430,5 @@ PetscErrorCode BAIFaultsView(const BAI *bai, PetscViewer viewer)
                              "  the last solve stagnated: the residual norm stayed at %g from iteration %" PetscInt_FMT
                              " on, left in %" PetscInt_FMT " rows\n",
                              (double)w->norm, w->its, w->left));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIFaultsReset(BAI *bai)
-{
-  PetscFunctionBegin;
-  PetscCall(DestroyDetection(&bai->research->watch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

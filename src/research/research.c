@@ -40,14 +40,6 @@ PetscErrorCode BAIResearchLook(BAI *bai, PetscInt from, PetscReal before, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve has ended */
-PetscErrorCode BAIResearchEnd(BAI *bai)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIStatsEnd(bai));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode BAIResearchView(BAI *bai, PetscViewer viewer)
 {
   PetscFunctionBegin;

@@ -52,4 +52,3 @@ PETSC_INTERN PetscErrorCode BAIFaultsReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIStatsStart(BAI *);
 PETSC_INTERN void           BAIStatsLook(BAI *, PetscInt, PetscReal, PetscInt, PetscReal, PetscReal);
 PETSC_INTERN PetscErrorCode BAIStatsView(BAI *, PetscViewer);
-PETSC_INTERN PetscErrorCode BAIStatsEnd(BAI *);

@@ -214,7 +214,7 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
 }
 
 /* A solve has ended: what it took, and a look at it where -ksp_bai_stats says */
-PetscErrorCode BAIStatsEnd(BAI *bai)
+PetscErrorCode BAIResearchEnd(BAI *bai)
 {
   BAICount      *c = &bai->research->count;
   BAIEnergyMeter end;

@@ -26,7 +26,7 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscFunctionBegin;
   PetscCall(BAIOptionsEqual(bai->face, &bai->set, &bai->options, &same));
   if (same) PetscCall(BAIIsOnStream(bai, &same));
-  if (!same || !bai->relax.given) PetscCall(PCSetUp_BAI(pc));
+  if (!same || !bai->relax.given.id) PetscCall(PCSetUp_BAI(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

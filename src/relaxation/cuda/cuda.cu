@@ -173,7 +173,6 @@ static void Recover(BAIState state, BAIInt iteration)
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {
-  .name       = "cuda",
   .create     = Create,
   .update     = Update,
   .bind       = Bind,

@@ -16,7 +16,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
 }
 
 /* Nothing else can be called, as nothing can be created */
-const BAIBackendOps BAIBackendCUDA = {.name = "cuda", .create = Create};
+const BAIBackendOps BAIBackendCUDA = {.create = Create};
 
 static BAIStatus CreateShared(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {

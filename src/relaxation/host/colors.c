@@ -16,8 +16,9 @@ static void Meet(int group, int other, int *seen, int *end, int *lower)
   else end[high + 1]++;
 }
 
-/* Who reads from whom: what couples to the rows of the blocks, and the rows of their overlaps */
-static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
+/* Who reads from whom: what couples to the rows of the blocks, and the rows of their overlaps; ghosts have numbers after
+ * those of the groups */
+static void Neighbors(const BAIState state, int ghosts, int *seen, int *end, int *lower)
 {
   const BAIBlockCRS *A      = &state->A;
   const BAIInt       blocks = state->blocks_group;
@@ -28,6 +29,8 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
 
     for (BAIInt k = A->off_i[BAIBlockFirst(A, first)]; k < A->off_i[BAIBlockFirst(A, last)]; k++) {
       if (A->off_j[k] < A->n) Meet(group, (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks), seen, end, lower);
+      else if (ghosts && lower) lower[end[group]++] = (int)(state->groups + A->off_j[k] - A->n);
+      else if (ghosts) end[group + 1]++;
     }
     for (BAIInt block = first; block < last; block++) {
       for (BAIInt place = BAIBlockOwn(A, block); place < BAIBlockLast(A, block); place++)
@@ -37,7 +40,7 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
 }
 
 /* The graph of the groups; its lists are the caller's to free */
-static BAIStatus FindGraph(BAIState state, int **first, int **lower)
+static BAIStatus FindGraph(BAIState state, int ghosts, int **first, int **lower)
 {
   const size_t n    = (size_t)state->groups + 1;
   int         *seen = malloc(n * sizeof(int)), *end = malloc(n * sizeof(int));
@@ -45,11 +48,11 @@ static BAIStatus FindGraph(BAIState state, int **first, int **lower)
   *lower = NULL;
   *first = calloc(n, sizeof(int));
   if (seen && end && *first) {
-    Neighbors(state, seen, *first, NULL);
+    Neighbors(state, ghosts, seen, *first, NULL);
     for (BAIInt group = 0; group < state->groups; group++) (*first)[group + 1] += (*first)[group];
     for (size_t group = 0; group < n; group++) end[group] = (*first)[group];
     *lower = malloc(((size_t)(*first)[state->groups] + 1) * sizeof(int));
-    if (*lower) Neighbors(state, seen, end, *lower);
+    if (*lower) Neighbors(state, ghosts, seen, end, *lower);
   }
   free(seen);
   free(end);
@@ -72,7 +75,7 @@ BAIStatus BAIHostColor(BAIState state)
   int      *rank = malloc(((size_t)state->groups + 1) * sizeof(int)), *first = NULL, *lower = NULL;
   BAIStatus status = rank ? NeedOrder(state, (size_t)state->groups) : BAIStatusOf(BAI_ERR_MEMORY);
 
-  if (!status.code) status = FindGraph(state, &first, &lower);
+  if (!status.code) status = FindGraph(state, 0, &first, &lower);
   if (!status.code) {
     const BAIGraph graph = {(int)state->groups, first, lower};
 
@@ -89,46 +92,17 @@ BAIStatus BAIHostColor(BAIState state)
   return status;
 }
 
-/* The colours of ghosts that each group reads: how many there are up to its end, in first[group + 1], and, if there is
- * room for them, those. The largest is returned */
-static int Others(BAIState state, const BAIInt *ghost, int *first, int *other)
-{
-  const BAIBlockCRS *A    = &state->A;
-  int                most = 0, n = 0;
-
-  first[0] = 0;
-  for (BAIInt group = 0; group < state->groups; group++) {
-    for (BAIInt k = A->off_i[BAIBlockFirst(A, group * state->blocks_group)];
-         k < A->off_i[BAIBlockFirst(A, BAIGroupEnd(state, group))]; k++) {
-      const int color = A->off_j[k] < A->n ? -1 : (int)ghost[A->off_j[k] - A->n];
-
-      if (color < 0) continue;
-      if (other) other[n] = color;
-      if (color > most) most = color;
-      n++;
-    }
-    first[group + 1] = n;
-  }
-  return most;
-}
-
 BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
 {
   const BAIBlockCRS *A = &state->A;
-  int *first = NULL, *lower = NULL, *other = NULL, *other_first = malloc(((size_t)state->groups + 1) * sizeof(int)),
-      *of          = malloc(((size_t)state->groups + 1) * sizeof(int));
-  BAIStatus status = FindGraph(state, &first, &lower);
+  int      *first = NULL, *lower = NULL, *of = malloc(((size_t)state->groups + (size_t)A->nghost + 1) * sizeof(int));
+  BAIStatus status = of ? FindGraph(state, 1, &first, &lower) : BAIStatusOf(BAI_ERR_MEMORY);
 
-  if (other_first && of && !status.code) {
-    (void)Others(state, ghost, other_first, NULL);
-    other = malloc(((size_t)other_first[state->groups] + 1) * sizeof(int));
-  }
-  if (!other) status = BAIStatusOf(BAI_ERR_MEMORY);
   if (!status.code) {
     const BAIGraph graph = {(int)state->groups, first, lower};
-    const int      most  = Others(state, ghost, other_first, other);
 
-    status = BAIColorBeside(&graph, other_first, other, most, of);
+    for (BAIInt k = 0; k < A->nghost; k++) of[state->groups + k] = (int)ghost[k];
+    status = BAIColorBeside(&graph, (int)A->nghost, of);
   }
   for (BAIInt block = 0; block < A->blocks && !status.code; block++) {
     for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++)
@@ -136,8 +110,6 @@ BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
   }
   free(first);
   free(lower);
-  free(other);
-  free(other_first);
   free(of);
   return status;
 }

@@ -162,7 +162,7 @@ BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   return status;
 }
 
-void BAIHostDisconnect(BAIState state)
+BAIStatus BAIHostDisconnect(BAIState state)
 {
   BAIHostExchange *e = &state->exchange;
 
@@ -175,4 +175,5 @@ void BAIHostDisconnect(BAIState state)
   free(e->zero);
   for (int k = 0; k < 2; k++) free(e->to[k]);
   memset(e, 0, sizeof(*e));
+  return BAIStatusOf(BAI_OK);
 }

@@ -13,7 +13,7 @@ static void DestroyState(BAIState state)
   free(state->rounded_b);
   free(state->rounded_ghost);
   BAIHostStatsDestroy(state->stats);
-  BAIHostDisconnect(state);
+  (void)BAIHostDisconnect(state);
   free(state->x);
   free(state->next);
   free(state->before);
@@ -171,12 +171,6 @@ static BAIStatus Residual(BAIState state, BAIReal *norm2)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Disconnect(BAIState state)
-{
-  BAIHostDisconnect(state);
-  return BAIStatusOf(BAI_OK);
-}
-
 static BAIReal SumOfMagnitudes(const BAIBlockCRS *A, const void *a, BAIInt n)
 {
   BAIReal sum = 0;
@@ -271,7 +265,6 @@ static void TellInfo(BAIState state, BAIInfo *info)
 }
 
 const BAIBackendOps BAIBackendHost = {
-  .name       = "host",
   .create     = CreateState,
   .update     = UpdateMatrix,
   .bind       = BindVectors,
@@ -291,7 +284,7 @@ const BAIBackendOps BAIBackendHost = {
   .connect    = BAIHostConnect,
   .exchange   = BAIHostExchangeGhosts,
   .worked     = BAIHostWorked,
-  .disconnect = Disconnect,
+  .disconnect = BAIHostDisconnect,
   .unbind     = UnbindVectors,
   .wait       = Wait,
   .info       = TellInfo,

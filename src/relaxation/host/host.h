@@ -65,7 +65,7 @@ BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
 BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAIHostWorked(BAIState);
 void      BAIHostSendBlock(BAIState, BAIInt block); /* new x, where it is live */
-void      BAIHostDisconnect(BAIState);
+BAIStatus BAIHostDisconnect(BAIState);
 
 /* The first block of the next group */
 static inline BAIInt BAIGroupEnd(BAIState state, BAIInt group)
