@@ -532,22 +532,14 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *h, Vec v, PetscBool read, PetscBool write,
                                     BAIScalar **array)
 {
-  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+  const BAIAccess  access  = !write ? BAI_READ : read ? BAI_READ_WRITE : BAI_WRITE;
+  const BAIBackend backend = h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
+  BAIMemory        memory;
 
   PetscFunctionBegin;
-  if (!h->device) {
-    if (!write) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
-    else if (read) PetscCall(VecGetArray(v, (PetscScalar **)array));
-    else PetscCall(VecGetArrayWrite(v, (PetscScalar **)array));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!write) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
-  else if (read) PetscCall(VecGetArrayAndMemType(v, (PetscScalar **)array, &memtype));
-  else PetscCall(VecGetArrayWriteAndMemType(v, (PetscScalar **)array, &memtype));
-  if (PetscMemTypeDevice(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!write) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
-  else if (read) PetscCall(VecRestoreArrayAndMemType(v, (PetscScalar **)array));
-  else PetscCall(VecRestoreArrayWriteAndMemType(v, (PetscScalar **)array));
+  PetscCall(BAIVecGetArray(backend, v, access, array, &memory));
+  if (!h->device || memory == BAI_MEMORY_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIVecRestoreArray(backend, v, access, array));
   *array = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -556,13 +548,11 @@ PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *h, Vec v, Pe
                                         BAIScalar **array)
 {
   PetscFunctionBegin;
-  if (!h->device) {
-    if (!write) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
-    else if (read) PetscCall(VecRestoreArray(v, (PetscScalar **)array));
-    else PetscCall(VecRestoreArrayWrite(v, (PetscScalar **)array));
-  } else if (!write) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
-  else if (read) PetscCall(VecRestoreArrayAndMemType(v, (PetscScalar **)array));
-  else PetscCall(VecRestoreArrayWriteAndMemType(v, (PetscScalar **)array));
+  PetscCall(BAIVecRestoreArray(h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST, v,
+                               !write   ? BAI_READ
+                                 : read ? BAI_READ_WRITE
+                                        : BAI_WRITE,
+                               array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -126,7 +126,14 @@ PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscB
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 
-/* norm.c */
+/* vec.c */
+typedef enum {
+  BAI_READ,
+  BAI_WRITE,
+  BAI_READ_WRITE
+} BAIAccess;
+PETSC_INTERN PetscErrorCode BAIVecGetArray(BAIBackend, Vec, BAIAccess, BAIScalar **, BAIMemory *);
+PETSC_INTERN PetscErrorCode BAIVecRestoreArray(BAIBackend, Vec, BAIAccess, BAIScalar **);
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
 PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 

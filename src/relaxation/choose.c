@@ -3,6 +3,7 @@
 */
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
+#include <float.h>
 
 /* The refinement that auto stands for */
 BAIRefine BAIRefineOf(const BAIOptions *o)
@@ -25,6 +26,12 @@ static BAIMode ModeNow(const BAI *bai)
 BAIMode BAIModeOf(const BAI *bai)
 {
   return bai->relax.engine ? bai->relax.use.p.mode : ModeNow(bai);
+}
+
+/* The distance from 1 to the next number in the precision of the sweeps */
+PetscReal BAIEpsilonOf(const BAI *bai)
+{
+  return bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
 /* The weight tau is in use, also as what weight auto stands for */

@@ -7,7 +7,6 @@
 #include "../petsc/baiimpl.h"
 #include "../common/scale.h"
 #include "tuning.h"
-#include <float.h>
 #include <petsc/private/petscimpl.h>
 
 /* b and x are the ones that the residual was computed of last */
@@ -54,12 +53,6 @@ static PetscErrorCode BeginCorrection(BAI *bai, Vec x, PetscBool solver)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The distance from 1 to the next number in the precision of the sweeps */
-static PetscReal EpsilonOf(const BAI *bai)
-{
-  return bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
-}
-
 /* The part of the first residual of a correction that rounding leaves, about, however many the iterations
  */
 static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
@@ -68,7 +61,7 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
 
   PetscFunctionBegin;
   PetscCall(VecNorm(bai->c, NORM_2, &norm));
-  *left = EpsilonOf(bai) * bai->relax.refinement.diagonal * norm / bai->relax.refinement.from;
+  *left = BAIEpsilonOf(bai) * bai->relax.refinement.diagonal * norm / bai->relax.refinement.from;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

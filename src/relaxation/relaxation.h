@@ -112,6 +112,7 @@ PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
 PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *);
 PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscBool      BAIUsesTau(const BAI *);
+PETSC_INTERN PetscReal      BAIEpsilonOf(const BAI *);
 PETSC_INTERN PetscReal      BAISmoothingOmega(const BAI *);
 PETSC_INTERN PetscErrorCode BAILookIfCrowded(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIChoose(const BAI *, Mat, BAIChoice *);

@@ -4,25 +4,6 @@
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
 
-static PetscErrorCode GetArrayRead(const BAI *bai, Vec v, const BAIScalar **array, BAIMemory *memory)
-{
-  PetscMemType memtype = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
-  else PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
-  *memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestoreArrayRead(const BAI *bai, Vec v, const BAIScalar **array)
-{
-  PetscFunctionBegin;
-  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
-  else PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Keeps the first failure of this rank, which goes on as others may be waiting for it */
 static void NoteFailure(BAI *bai, BAIStatus status)
 {
@@ -56,32 +37,29 @@ static PetscErrorCode ScatterGhosts(BAI *bai, Vec x, PetscBool guess_zero)
 /* Hands the arrays to the engine */
 static PetscErrorCode BindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
-  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+  const BAIBackend backend = bai->relax.use.backend;
 
   PetscFunctionBegin;
   v->ghost        = NULL;
   v->ghost_memory = BAI_MEMORY_HOST;
   v->scale        = (BAIReal)bai->relax.refinement.scale;
   if (bai->ranks.scatter && !bai->ranks.connected)
-    PetscCall(GetArrayRead(bai, bai->ranks.ghost, &v->ghost, &v->ghost_memory));
-  PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
-  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
-  else if (guess_zero) PetscCall(VecGetArrayWriteAndMemType(x, (PetscScalar **)&v->x, &memtype));
-  else PetscCall(VecGetArrayAndMemType(x, (PetscScalar **)&v->x, &memtype));
-  v->x_memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+    PetscCall(BAIVecGetArray(backend, bai->ranks.ghost, BAI_READ, (BAIScalar **)&v->ghost, &v->ghost_memory));
+  PetscCall(BAIVecGetArray(backend, b, BAI_READ, (BAIScalar **)&v->b, &v->b_memory));
+  PetscCall(BAIVecGetArray(backend, x, guess_zero ? BAI_WRITE : BAI_READ_WRITE, &v->x, &v->x_memory));
   NoteFailure(bai, BAIEngineBind(bai->relax.engine, v, (int)guess_zero));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode UnbindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
+  const BAIBackend backend = bai->relax.use.backend;
+
   PetscFunctionBegin;
   if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineUnbind(bai->relax.engine));
-  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArray(x, (PetscScalar **)&v->x));
-  else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
-  else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
-  PetscCall(RestoreArrayRead(bai, b, &v->b));
-  if (v->ghost) PetscCall(RestoreArrayRead(bai, bai->ranks.ghost, &v->ghost));
+  PetscCall(BAIVecRestoreArray(backend, x, guess_zero ? BAI_WRITE : BAI_READ_WRITE, &v->x));
+  PetscCall(BAIVecRestoreArray(backend, b, BAI_READ, (BAIScalar **)&v->b));
+  if (v->ghost) PetscCall(BAIVecRestoreArray(backend, bai->ranks.ghost, BAI_READ, (BAIScalar **)&v->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,7 +184,8 @@ static PetscErrorCode TakeIn(BAI *bai)
 /* Exchanges x of the rows that other ranks read between turns; the engine then reads the new ghosts */
 static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
 {
-  PetscScalar *sent;
+  const BAIBackend backend = bai->relax.use.backend;
+  PetscScalar     *sent;
 
   PetscFunctionBegin;
   if (!bai->ranks.sent) PetscCall(VecDuplicate(x, &bai->ranks.sent));
@@ -214,10 +193,10 @@ static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
   if (!bai->relax.failed.code)
     NoteFailure(bai, BAIEngineShow(bai->relax.engine, (BAIInt)bai->ranks.nshown, bai->ranks.shown, (BAIScalar *)sent));
   PetscCall(VecRestoreArray(bai->ranks.sent, &sent));
-  PetscCall(RestoreArrayRead(bai, bai->ranks.ghost, &v->ghost));
+  PetscCall(BAIVecRestoreArray(backend, bai->ranks.ghost, BAI_READ, (BAIScalar **)&v->ghost));
   PetscCall(VecScatterBegin(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall(VecScatterEnd(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(GetArrayRead(bai, bai->ranks.ghost, &v->ghost, &v->ghost_memory));
+  PetscCall(BAIVecGetArray(backend, bai->ranks.ghost, BAI_READ, (BAIScalar **)&v->ghost, &v->ghost_memory));
   if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineLook(bai->relax.engine, v->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

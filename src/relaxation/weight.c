@@ -5,7 +5,6 @@
 #include "../common/scale.h"
 #include "tuning.h"
 #include <petsc/private/petscimpl.h>
-#include <float.h>
 
 /* The iteration whose eigenvalues are estimated */
 typedef struct {
@@ -52,20 +51,18 @@ static PetscReal RoundedToTenBits(PetscReal value)
  * some iterations do */
 static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 {
-  PetscMemType memtype = PETSC_MEMTYPE_HOST;
-  PetscScalar *array;
-  PetscInt     first, n;
-  BAIStatus    status;
+  const BAIChoice *use = &bai->relax.use;
+  BAIScalar       *array;
+  BAIMemory        memory;
+  PetscInt         first, n;
+  BAIStatus        status;
 
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(x, &first, NULL));
   PetscCall(VecGetLocalSize(x, &n));
-  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayWrite(x, &array));
-  else PetscCall(VecGetArrayWriteAndMemType(x, &array, &memtype));
-  status = BAIBackendNoise(bai->relax.use.backend, PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST,
-                           bai->relax.use.p.stream, (int64_t)first, (BAIInt)n, (BAIScalar *)array);
-  if (bai->relax.use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayWrite(x, &array));
-  else PetscCall(VecRestoreArrayWriteAndMemType(x, &array));
+  PetscCall(BAIVecGetArray(use->backend, x, BAI_WRITE, &array, &memory));
+  status = BAIBackendNoise(use->backend, memory, use->p.stream, (int64_t)first, (BAIInt)n, array);
+  PetscCall(BAIVecRestoreArray(use->backend, x, BAI_WRITE, &array));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,7 +74,7 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 */
 static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *least, PetscReal *most)
 {
-  const PetscReal noise     = bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  const PetscReal noise     = BAIEpsilonOf(bai);
   Iteration       iteration = {.bai = bai};
   KSP             ksp;
   PC              pc;
