@@ -75,7 +75,7 @@ static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const 
   return BAIStatusOf(BAI_OK);
 }
 
-/* What sweeps read in the place of a vector on the device */
+/* The vector that sweeps use: the one on the device, or a rounded copy of it */
 static BAIStatus Round(BAIState state, int k, size_t n, bool copy, void **vector)
 {
   *vector = state->on_device[k];
@@ -132,7 +132,7 @@ static BAIStatus Unbind(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* What a global iteration reads and writes, each byte counted once; on the chip x only */
+/* Bytes that a global iteration reads and writes, each counted once; on the chip only those of x */
 static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
 {
   const BAISliced *A     = &state->A;

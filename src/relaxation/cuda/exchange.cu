@@ -11,7 +11,7 @@ enum {
   MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
 };
 
-/* What a handle says */
+/* The contents of a BAIHandle */
 typedef struct {
   BAISharedHandle memory;
   BAISharedDevice device;
@@ -56,7 +56,7 @@ static __device__ inline void Send(int n, BAISends sends, const void *x)
 
 /* The time from one exchange to the next */
 typedef struct {
-  int                 swept;  /* it was that of sweeps; */
+  int                 swept;  /* sweeps took this time */
   unsigned long long *last;   /* since the last exchange ended, then; */
   double             *worked; /* the host has the sum */
 } Interval;
@@ -155,7 +155,7 @@ static void FindQuiet(const std::vector<int> &first, BAISends *sends)
   }
 }
 
-/* What copies take */
+/* Allocates the parcels and finds where copies go */
 static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const std::vector<Handle> &theirs,
                               const std::vector<BAIFlag *> &tell)
 {

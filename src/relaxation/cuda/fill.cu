@@ -84,7 +84,7 @@ struct RowPut {
     SetEntry(A, A.off_a, outside.a + (long long)w * outside.step, value);
   }
 
-  /* What fills a row up; in the old pattern it is there */
+  /* Fills a row up with entries that are none; in the old pattern they are there already */
   __device__ void NoneInside(int w, int at)
   {
     if (!same_pattern) Inside(w, at, 0);
@@ -98,7 +98,7 @@ struct RowPut {
   }
 };
 
-/* What a lane finds in a row, or how far all of them are */
+/* The sums and counts that a lane finds in a row, or all lanes in a long row */
 typedef struct {
   BAIScalar          d;
   BAIReal            sum, sum_outside;
@@ -209,8 +209,7 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
   return false;
 }
 
-/* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none
- * are as they should be */
+/* A warp fills a slice, but for rows in pieces. With same_pattern columns and empty places are left as they are */
 static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
                             Findings *findings)
 {

@@ -41,7 +41,7 @@ static __device__ inline void CountUpdate(const BAISweep &p, int tile)
   __threadfence();
 }
 
-/* What a row has outside its block in pieces; called by all lanes */
+/* The sum over the pieces of each lane's row; called by all lanes */
 template <typename V>
 static __device__ __forceinline__ V PiecesOf(const BAISliced &A, int slice, int lane)
 {
@@ -266,7 +266,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   else GoThroughTilesIn<Columns, V, BAI_TURNS, WATCHED, REFINED, I>(A, p);
 }
 
-/* What is used most: native precision, tiles that 16 bits can count */
+/* The common case: native precision, and tiles whose places fit 16 bits */
 static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 {
   GoThroughTiles<BAINarrow, BAIScalar, false>(A, p);

@@ -82,7 +82,7 @@ static __device__ inline BAIReal BAIAbs2(BAIReal value)
 
 /*
    x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load:
-   to see the flags of those that wrote it has rid that of what is older
+   the flags of the tiles that wrote it have been seen, which removes older values from that cache
 */
 template <BAIOrder order, typename V>
 static __device__ inline V BAILoadOther(const V *x)
@@ -106,7 +106,7 @@ static __device__ inline V BAILoadColumn(const BAISliced &A, const V *x, const V
   return col < A.n ? BAILoadOther<order>(x + col) : BAILoadGhost<order>(ghost + (col - A.n));
 }
 
-/* What fills a row where it has no entry: a zero, told by its sign from those that are entries */
+/* The filler of places without an entry: a negative zero, as zeros that are entries are positive */
 template <typename V>
 static __device__ inline V BAINoEntry()
 {

@@ -11,7 +11,7 @@
 #include <memory>
 
 enum {
-  WORDS = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  WORDS = 8192, /* of the bit map in shared memory, which has one bit for each tile that is looked for at a time */
   GRID  = 4096
 };
 
@@ -197,7 +197,8 @@ static BAIStatus Color(BAIState state, bool needed)
   return BAIUpload(state, (size_t)tiles, order.get(), &state->order);
 }
 
-/* The pairs of Readers(), *n of them; a tile's number has so many bits. With more than the limit there are none */
+/* Finds the pairs of Readers(), *n of them, or gives up if there are more than the limit; a tile's number has at most
+ * the given bits */
 static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *pairs, unsigned long long *n)
 {
   const BAISliced A       = state->A;

@@ -31,7 +31,7 @@ enum {
   REASON = 96 /* characters of why a family refuses */
 };
 
-/* What a kernel is wanted for */
+/* The matrix and the features that a kernel is wanted for */
 typedef struct {
   const BAISliced *A;
   BAIOrder         order;
@@ -327,7 +327,7 @@ static BAIStatus NeedDone(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* What a plan whose kernel is chosen needs */
+/* Chooses how tiles wait for each other, and makes the arrays that this takes */
 static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
 {
   BAITry(NeedScratch(state, plan));

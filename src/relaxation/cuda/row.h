@@ -11,7 +11,7 @@ enum {
 };
 
 /*
-   What a thread keeps of its row: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block
+   The part of a row inside its block, as a thread keeps it: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block
    are 16 bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in
    a sweep
 */
@@ -96,7 +96,7 @@ struct Row : RowInside<LOC> {
   }
 };
 
-/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much
+/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.cu says how much
  * that is */
 template <int LOC, BAIOrder order>
 struct Row<LOC, 0, order> : RowInside<LOC> {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string.h>
 
-/* What a handle says */
+/* The contents of a BAISharedHandle */
 typedef struct {
   cudaIpcMemHandle_t memory;
   size_t             bytes;
@@ -43,7 +43,7 @@ static BAIStatus Refuse(const char *what, cudaError_t error)
 static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {
   enum {
-    WHOLE = 1 << 21 /* memory is taken in multiples of so many bytes, as what else lies there would be shared as well */
+    WHOLE = 1 << 21 /* bytes of a unit of memory that is shared as a whole: nothing else is to lie in it */
   };
   Handle      h = {};
   cudaError_t error;

@@ -1,5 +1,6 @@
 /*
-   What cutting a CSR matrix into slices takes: slices.cu finds how large they are, fill.cu fills them
+   Places, rows and blocks of the slices into which a CSR matrix is cut: slices.cu finds how large slices are, fill.cu
+   fills them
 */
 #pragma once
 

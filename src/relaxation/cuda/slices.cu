@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <limits.h>
 
-/* Goes through the columns of a row outside its block, in the order of the matrix, at most so many, and counts those
- * inside meanwhile */
+/* Iterates over the columns of a row outside its block, in the order of the matrix, and counts those inside meanwhile */
 struct Outside {
   const BAISliced *A;
   const BAIMatrix *M;
@@ -47,8 +46,8 @@ struct Outside {
   }
 };
 
-/* What a row has of its own: entries inside its block, those on the diagonal, and whether it has one there, or needs
- * none */
+/* Counts of a row: entries inside its block, entries on the diagonal, and whether one of these is not zero or not needed
+ */
 typedef struct {
   int row, block, inside, diagonal, has;
 } OfRow;
@@ -141,7 +140,7 @@ static __host__ __device__ inline int RoundUp(int n, int to)
   return (n + to - 1) / to * to;
 }
 
-/* Of a row of the square part of the matrix, or of that of the ghosts */
+/* Pieces of a long row of the square part of the matrix, or of the part of the ghosts */
 static __device__ inline int Pieces(const BAICSR &C, int row)
 {
   return RoundUp((int)(C.i[row + 1] - C.i[row]), BAI_PIECE) / BAI_PIECE;

@@ -47,7 +47,7 @@ static __device__ __noinline__ void LookNext(BAILook *look, int its, double rnor
   BAILookNext(look, its, rnorm2);
 }
 
-/* What ends a solve, once ||b||^2 is known */
+/* Sets the squared norms that end a solve, once ||b||^2 is known */
 static __device__ void SetTolerances(const BAIStop &stop, BAIControl &c, BAIReal b2)
 {
   c.bnorm2 = b2;
@@ -143,7 +143,7 @@ static __device__ void PublishShare(const BAIStop &stop, BAIControl &c, int tile
   if (!tile) BAIStore(&c.progress, iteration);
 }
 
-/* A stop was asked for: called by one thread of each tile, until so many have come, after which x stands still */
+/* Called by one thread of each tile when a stop was asked for. Waits until all arrivals are there; then x stands still */
 static __device__ void ArriveAtStop(const BAISweep &p, BAIControl &c, int iteration, int arrivals)
 {
   BAIFence(); /* what was written before the stop was asked for is seen */

@@ -24,9 +24,9 @@ enum {
 */
 typedef struct __align__(16)
 {
-  long long loc, off, off_j; /* first entries in loc_j and loc_a, in off_a, and in off_j */
-  int       loc_width;
-  unsigned  off_width : 31, by_delta : 1; /* off_width: entries of the longest row */
+  long long loc, off, off_j;              /* first entries in loc_j and loc_a, in off_a, and in off_j */
+  int       loc_width;                    /* entries of the longest row inside the blocks */
+  unsigned  off_width : 31, by_delta : 1; /* off_width: entries of the longest row outside them */
 }
 BAISlice;
 
@@ -41,8 +41,9 @@ typedef struct {
 typedef struct {
   long long first; /* in rest_j, rest_a */
   int       size;
-  int       row;      /* in long_row */
-  int       part, at; /* in the row of the matrix: its square part, or that of the ghosts; and where it begins there */
+  int       row;  /* in long_row */
+  int       part; /* of the matrix: 0 is the square part, 1 the part of the ghosts */
+  int       at;   /* its first entry, counted from the first one of the row in that part */
 } BAIPiece;
 
 /*
@@ -52,42 +53,42 @@ typedef struct {
    place of the tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int  n, cols;              /* rows; and columns, ghosts included */
-  int  loc_width, off_width; /* widest slice inside and outside the blocks */
-  int  most_off; /* entries outside the blocks that a row has in its slice, at most: longer rows are in pieces */
-  int  block_size, tile_rows, tiles, tile_slices;
-  int *row; /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap
-               of a block, -2 minus the row */
-  int *place, *block; /* n, if there is row: the place and the block of each row */
-  int *home;          /* if there is row: the block of each place, or -1 */
-  int *overlap;       /* if blocks overlap: the first and last place of each block's overlap, whose rows are in the
-                          order of their numbers */
-  BAIScalar *d;       /* places: a_ii */
-  BAIReal   *share;   /* places, or NULL: what multiplies the damping of a row */
-  int       *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
-  BAISlice  *slice;              /* slices+1 */
-  void      *loc_j;              /* uint16_t, or int if the tiles are long */
-  int       *off_j;              /* columns from n on are ghosts */
-  int        unit;               /* BAIParameters: where 1 stands for a_ii */
-  int        sweep_single;       /* what follows is BAISingle, else BAIScalar: */
-  void      *dinv;               /* places: 1/a_ii; */
-  void      *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
-  int        single;             /* what follows is BAISingle, else BAIScalar */
-  void      *loc_a, *off_a;
-  int *off_first;  /* slices*33, or NULL if rows are of much the same length: in a packed slice the first entry of each
-                     lane, and the end; in others -1 */
-  int *long_first; /* slices+1, or NULL if no row is in pieces: the first long row of each slice */
+  int         n, cols;              /* rows; columns, ghosts included */
+  int         loc_width, off_width; /* the widest slice, inside and outside the blocks */
+  int         most_off;             /* a row with more entries outside its block than this is in pieces */
+  int         block_size, tile_rows, tiles, tile_slices;
+  int        *row;          /* places: the row, -1 for none, or -2 minus a row of an overlap; NULL: place p has row p */
+  int        *place;        /* n: the place of each row; NULL if row is */
+  int        *block;        /* n: the block of each row; NULL if row is */
+  int        *home;         /* places: the block of each place, or -1; NULL if row is */
+  int        *overlap;      /* 2*blocks: the first and last place of a block's overlap, sorted by row; NULL: none */
+  int         unit;         /* rows in which 1 stands for a_ii: see BAIParameters */
+  int         sweep_single; /* dinv and sweep_a are of BAISingle, else of BAIScalar */
+  int         single;       /* the other values are of BAISingle, else of BAIScalar */
+  BAIScalar  *d;            /* places: a_ii */
+  void       *dinv;         /* places: 1/a_ii */
+  BAIReal    *share;        /* places: the factor of a row's damping; NULL: 1 */
+  int        *iters;        /* places: local sweeps of the row's block; NULL: the same for all */
+  int        *tile_iters;   /* tiles: the most local sweeps in a tile; NULL if iters is */
+  BAISlice   *slice;        /* slices+1 */
+  void       *loc_j;        /* columns inside the blocks, of uint16_t, or of int if BAIWide() */
+  void       *loc_a;        /* values inside the blocks */
+  void       *sweep_a;      /* loc_a in the precision of the local sweeps; the same array if that is loc_a's */
+  int        *off_j;        /* columns outside the blocks; from n on they are ghosts */
+  void       *off_a;        /* values outside the blocks */
+  int        *off_first; /* slices*33: of a packed slice each lane's first entry, and the end, else -1; NULL: none is */
+  int        *long_first; /* slices+1: the first long row of each slice; NULL: no row is in pieces */
   BAILongRow *long_row;
   int         long_rows, pieces;
   BAIPiece   *piece;
-  void *piece_sum; /* room for what they are in a global iteration; in single precision too as large as BAIScalar */
-  int  *rest_j;
-  void *rest_a;
+  void       *piece_sum; /* pieces: their sums in a global iteration, with room for a BAIScalar each */
+  int        *rest_j;    /* columns of long rows outside their blocks */
+  void       *rest_a;    /* values of long rows outside their blocks */
 } BAISliced;
 
 /*
-   What the tiles have to wait for in modes sync and color: those they read from, and those that read from them. The
-   lowest bit says whether the neighbour's turn is before that of the tile, the others are its number
+   The tiles that a tile waits for in modes sync and color: those it reads from, and those that read from it. The lowest
+   bit says whether the neighbour's turn is before the tile's turn, the other bits are the neighbour's number
 */
 typedef struct {
   int *first; /* tiles+1; NULL: not asked for yet */
@@ -108,8 +109,8 @@ typedef enum {
 /* Where the last kernel left the iterate before the last one */
 typedef enum {
   BAI_BEFORE_NOWHERE,
-  BAI_BEFORE_PLACES, /* in before, */
-  BAI_BEFORE_OTHER   /* or in that of the two x that is not the iterate */
+  BAI_BEFORE_PLACES, /* in before */
+  BAI_BEFORE_OTHER   /* in x[1 - current] */
 } BAIBefore;
 
 /* The kernel of a mode, and its launch: see plan.cu */
@@ -122,9 +123,9 @@ typedef struct {
   size_t      shared;
   int         once;     /* a launch is one global iteration, so nothing is to be waited for */
   int         waits;    /* tiles are waited for, so all thread blocks must be there at once */
-  int         momentum; /* it can do with momentum, */
+  int         momentum; /* steps may ask for momentum */
   int         handed;   /* a thread block does one tile of one iteration, and the device hands these out */
-  int         follows;  /* its kernel may follow another one without a gap, see follow.h */
+  int         follows;  /* the kernel may follow another one without a gap, see follow.h */
 } BAIPlan;
 
 typedef struct {
@@ -139,24 +140,24 @@ typedef struct {
   double      worked; /* seconds of sweeps from one exchange to the next, in all */
 } BAIPinned;
 
-/* What the thread blocks of a whole solve in one launch share: resident.cu */
+/* Memory that the thread blocks of a whole solve in one launch share: resident.cu */
 typedef struct {
   int     ready, stop, arrived, decided, finished, its;
-  int     progress; /* where tiles do not wait for each other: global iterations of the first */
+  int     progress; /* global iterations of the first tile, where tiles do not wait for each other */
   int     stalls;   /* the norm stands still */
   BAIReal bnorm2, rnorm2, tol2, most2;
-  BAILook look; /* where tiles wait for each other: when they look at the residual */
+  BAILook look; /* the next look at the residual, where tiles wait for each other */
 } BAIControl;
 
 typedef struct {
   BAIReal      rtol, abstol, dtol;
-  BAIReal      bnorm2;  /* what rtol and dtol are relative to; negative: to be found from b */
+  BAIReal      bnorm2;  /* rtol and dtol are relative to it; negative: it is found from b */
   BAIReal     *r2, *b2; /* the tiles' shares of ||r||^2 and ||b||^2 */
   BAIControl  *control; /* NULL if the launch is not to stop by itself */
   BAISolution *result;  /* on the host */
 } BAIStop;
 
-/* What is counted of tiles: see BAIStats; updates is NULL if nothing is */
+/* Counts of each tile, see BAIStats; updates is NULL if nothing is counted */
 typedef struct {
   int                *updates;
   unsigned long long *reads; /* 2*BAI_MOST_STALE+1 */
@@ -194,46 +195,46 @@ struct BAIState_ : BAIContext {
   BAIInt        blocks;
   long long     nnz_local, nnz_off, local_sweeps;
   long long places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
-  BAIReal  *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind
-                     them those outside */
-  BAIReal   local_omega, least_share; /* in use; for lack of dominance, among the rows */
-  int       units;                    /* rows for whose a_ii 1 stands */
-  unsigned long long pattern;         /* a hash of the nonzero pattern */
+  BAIReal  *sums;             /* 2*places: sums of |a_ij|, j != i, inside the block, then outside; NULL without theta */
+  BAIReal   local_omega;      /* damping of the local sweeps */
+  BAIReal   least_share;      /* the least share of damping for lack of dominance */
+  int       units;            /* rows for whose a_ii 1 stands */
+  unsigned long long pattern; /* a hash of the nonzero pattern */
   BAINeighbors       neighbors;
-  int               *order; /* of the tiles, colour by colour; NULL: as they come */
+  int               *order; /* tiles, colour by colour; NULL: as they come */
   int                colors, turns;
-  std::vector<int>   turn_first; /* the places in that order where a turn begins, and its end */
-  int               *done,
-    done_before; /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
+  std::vector<int>   turn_first;  /* turns+1: the places in order where turns begin */
+  int               *done;        /* tiles: global iterations that are done, where tiles wait for each other */
+  int                done_before; /* the value of done before a call */
 
   BAIVectors v;            /* as bound */
-  BAIScalar *on_device[3]; /* b, ghost and x: as bound, or what stands in for them; */
-  BAIScalar *staged[3];    /* the latter, where they lie on the host */
-  void      *rounded[3];   /* in single precision, times scale: what sweeps work with instead */
+  BAIScalar *on_device[3]; /* b, ghost and x as bound, or their copies in staged */
+  BAIScalar *staged[3];    /* copies of vectors that lie on the host */
+  void      *rounded[3];   /* copies in single precision, times scale */
   BAIReal    scale;
-  void      *b, *ghost; /* what sweeps read */
-  void      *x[2];      /* the iterate; mode sync goes back and forth between the two */
-  int        current;   /* which of the two it is */
+  void      *b, *ghost; /* the vectors that sweeps read */
+  void      *x[2];      /* iterates; mode sync goes back and forth between the two */
+  int        current;   /* the iterate is x[current] */
 
   BAIPlan   plan[4]; /* by mode */
   BAIStop   stop;
-  void     *scratch; /* stands in for shared memory if the tiles are too long for it */
-  int       scratch_grid;
-  void     *before;     /* places, if there is momentum: the iterate before the last one, */
-  BAIBefore has_before; /* if it is there */
+  void     *scratch;      /* memory of tiles that are too long for shared memory */
+  int       scratch_grid; /* thread blocks that it is for */
+  void     *before;       /* places: the iterate before the last one; NULL without momentum in modes of one x */
+  BAIBefore has_before;
 
-  BAIReal   *partial; /* of the residual: per slice, and room for sums of these */
+  BAIReal   *partial; /* slices: parts of the residual norm, and room for sums of these */
   BAIResult *result;  /* on the device */
   BAIPinned *pinned;
 
   BAICUDAExchange exchange;
 
   BAICounts            counts;
-  std::vector<int64_t> updates; /* tiles: what was counted, for the caller, and the time of each one's last update */
-  std::vector<double>  last;
+  std::vector<int64_t> updates; /* tiles: the counts that the caller gets */
+  std::vector<double>  last;    /* tiles: the time of the last update that the caller gets */
 };
 
-/* Of what sweeps work with, in bytes */
+/* Bytes of a value of the iterate and the matrix, and of a value of the local sweeps */
 static inline size_t BAIValueSize(const BAISliced *A)
 {
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);

@@ -1,5 +1,5 @@
 /*
-   What the generic kernel counts: see BAIStats
+   Counts of updates and of stale reads by the generic kernel: see BAIStats
 */
 #include "state.h"
 #include <algorithm>

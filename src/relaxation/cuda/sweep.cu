@@ -15,7 +15,7 @@ static bool NeedsMomentum(BAIState state, BAIMode mode)
   return state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
 }
 
-/* What a kernel that goes through tiles in this way works with */
+/* Allocates the vectors that the kernel of a plan works with */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
   if (plan->momentum && mode != BAI_MODE_SYNC && !state->before)
@@ -25,7 +25,7 @@ static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
   return BAIStatusOf(BAI_OK);
 }
 
-/* What whole solves share */
+/* Allocates what the thread blocks of a whole solve share */
 static BAIStatus NeedControl(BAIState state)
 {
   const int tiles = state->A.tiles;
@@ -47,7 +47,7 @@ static BAIStatus Prepare(BAIState state, BAIMode mode)
   return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
 }
 
-/* What fails leaves no kernel, and so can be tried again */
+/* After a failure the mode has no kernel, and so it can be tried again */
 BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
 {
   BAIStatus status = BAIStatusOf(BAI_OK);
@@ -117,7 +117,7 @@ static void Continue(BAIState state, const BAIPlan *plan, BAISweep *p)
   state->has_before = left;
 }
 
-/* What a launch of one iteration need not find out by itself */
+/* Sets the weights of a launch of one iteration, so that its threads need not compute them */
 static void Weigh(BAISweep *p)
 {
   if (p->fourth_kind) p->omega *= BAIFourthKindOmega(p->its);
@@ -209,7 +209,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   return BAIStatusOf(BAI_OK);
 }
 
-/* What the kernel of a whole solve is to know, and where it leaves what it came to */
+/* The tolerances of a whole solve, and where its kernel leaves the result */
 static BAIStop StopOf(BAIState state, const BAITolerances *t)
 {
   BAIStop stop = state->stop;

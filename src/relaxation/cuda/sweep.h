@@ -1,5 +1,5 @@
 /*
-   What the kernels share
+   Arguments and device functions that the kernels share: momentum, waiting for other tiles, local sweeps
 */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include "../../common/fourth_kind.h"
 #include "iterate.h"
 
-/* What a kernel is launched with. Vectors of type void are of BAISingle, if the matrix is, else of BAIScalar */
+/* Arguments of a kernel. Vectors of type void are of BAISingle, if the matrix is, else of BAIScalar */
 typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
@@ -47,7 +47,7 @@ static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
   return static_cast<V *>(which ? s.x[1] : s.x[0]);
 }
 
-/* What multiplies an update */
+/* The factor of an update */
 static __device__ inline BAIReal BAIOmegaAt(const BAISweep &s, int iteration)
 {
   return s.fourth_kind ? s.omega * BAIFourthKindOmega(s.its + iteration) : s.omega;
@@ -144,7 +144,7 @@ class BAITurn {
   const BAISweep       &s;
   int                   tile, iteration;
   BAINeighborsOf<order> neighbors;
-  bool                  known; /* they are those of the tile */
+  bool                  known; /* neighbors is of this tile */
 
 public:
   __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), known(false) {}
@@ -233,7 +233,7 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
                                            int own, V *now, V *next)
 {
   enum {
-    FEW = 8 /* entries that are looked at without asking whether there are so many */
+    FEW = 8 /* entries that are read without asking how wide the slice is */
   };
   const int  i = threadIdx.x, place = tile * A.tile_rows + i;
   const bool mine                = own != -1;
