@@ -6,12 +6,12 @@
 #include "sums.h"
 
 namespace {
-/* What comes next in BiCGStab */
+/* The steps of BiCGStab */
 enum {
-  BCGS_X,     /* r = b - A x, */
-  BCGS_BEGIN, /* its norm, */
-  BCGS_D,     /* v = A M d, */
-  BCGS_R      /* t = A M r */
+  BCGS_X,     /* r = b - A x is computed, */
+  BCGS_BEGIN, /* and then its norm */
+  BCGS_D,     /* v = A M d is computed */
+  BCGS_R      /* t = A M r is computed */
 };
 
 /* The last warp of BiCGStab; scalar has rho, the product of r and the shadow, and alpha */

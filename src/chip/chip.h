@@ -42,7 +42,7 @@ typedef struct {
   BAIReal        *heaviest;     /* parts: the largest sum of |a_ij|, j inside the part and not i, in a row */
 } BAIChipMatrix;
 
-/* What a launch leaves for the next one */
+/* State that a launch leaves for the next one */
 typedef struct {
   unsigned           round; /* of sums, so far */
   int                its, begun;
@@ -53,7 +53,7 @@ typedef struct {
   BAIStall           stall;
 } BAIChipLeft;
 
-/* What the thread blocks of a launch share, for each of its systems */
+/* Memory that the thread blocks of a launch share, for each of its systems */
 typedef struct {
   BAIReal            *exchange; /* four of all places: two of a launch, and two of the next one; */
   int                 odd;      /* which of them the next launch has */

@@ -2,15 +2,15 @@
    The entries of a part's rows, in registers or in shared memory, and local sweeps with those inside the part.
 
    There are 4 sweeps where a row has few entries, in registers. With more entries a sweep takes longer beside the
-   exchange and the sums of an iteration: 2 for rows of up to 32 entries, and where entries are in shared memory there is
-   1, so that M g is g
+   exchange and the sums of an iteration: 2 for rows of up to 32 entries, and where entries are in shared memory there
+   is 1, so that M g is g
 */
 #pragma once
 
 #include "team.h"
 
 namespace {
-/* Weights of at most so many sweeps: see above */
+/* Weights of at most MOST_SWEEPS sweeps, see systems.cu */
 template <int MOST_SWEEPS>
 struct Weights {
   int     sweeps; /* 1 if the block is diagonal; a single one has the weight 1 */
@@ -151,8 +151,8 @@ using ManyShortRows = InRegisters<2, 8>;
 using LongRows      = InRegisters<1, 32>;
 using AnyRows       = InShared<4>;
 
-/* Where entries are, their number in a row beside the diagonal (0: any), and threads that have rows, at most: as many as
-   the registers of a multiprocessor allow. The first that a matrix fits is taken */
+/* Where entries are, their number in a row beside the diagonal (0: any), and threads that have rows, at most: as
+   many as the registers of a multiprocessor allow. The first that a matrix fits is taken */
 #define CHIP_SHAPES(SHAPE) \
   SHAPE(ShortRows, 8, 608) \
   SHAPE(ManyShortRows, 8, 480) \

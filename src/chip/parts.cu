@@ -25,7 +25,7 @@ struct Cut {
   bool even;           /* then parts have as many rows, else as many entries */
 };
 
-/* Of m points in so many boxes, the first of box k */
+/* The first point of box k, if m points are cut into this many boxes */
 static __host__ __device__ inline int BoxBegin(int m, int boxes, int k)
 {
   return (int)((long long)m * k / boxes);
@@ -94,7 +94,7 @@ static __global__ void NumberPlaces(Cut cut, const int *i, BAIChipMatrix M, int 
   }
 }
 
-/* What parts come to, at most */
+/* Maxima over all parts */
 struct Largest {
   int                halos, entries;
   unsigned long long inside; /* entries inside parts, of all */
@@ -232,7 +232,7 @@ static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, B
   }
 }
 
-/* 1/sqrt|a_ii|, or 1/a_ii, of each row; with a Hermitian A the former makes L A R Hermitian */
+/* Finds 1/a_ii of each row, or, if A is Hermitian, 1/sqrt(a_ii), so that L A R is Hermitian as well */
 static __global__ void Scalings(BAIDeviceRows A, bool hermitian, BAIReal *scaling)
 {
   const int      row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -284,7 +284,7 @@ static __global__ __launch_bounds__(THREADS) void FillValues(BAIDeviceRows A, BA
   if (!threadIdx.x) M.heaviest[part] = __uint_as_float(heaviest);
 }
 
-/* Boxes of a grid, at most so many, the largest of which is as small as can be */
+/* Cuts a grid into at most this many boxes, the largest of which is as small as can be */
 static void CutGrid(Cut *cut, const BAIInt m[3], int most)
 {
   long long least = -1;
@@ -378,7 +378,7 @@ static BAIStatus Place(BAIChip *chip, const BAIDeviceRows &A, int shape, const C
   return BAIChipPlan(chip, shape, parts, fits);
 }
 
-/* What Place() has allocated */
+/* Gives back the memory of Place() */
 static void GiveUp(BAIChip *chip, int n, BAIChipParts *parts)
 {
   BAIChipMatrix &M = parts->A;
@@ -391,7 +391,7 @@ static void GiveUp(BAIChip *chip, int n, BAIChipParts *parts)
   *parts = BAIChipParts{};
 }
 
-/* At most so many parts for a shape of kernel, if they fit */
+/* Cuts the rows into at most most parts for a shape of kernel, if they fit */
 static BAIStatus TryCut(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, bool boxes, BAIChipParts *parts,
                         bool *fits)
 {
@@ -405,8 +405,8 @@ static BAIStatus TryCut(BAIChip *chip, const BAIDeviceRows &A, int shape, int mo
   return BAIStatusOf(BAI_OK);
 }
 
-/* The same. Boxes read less of each other than consecutive rows. Those have as many entries each, so where rows may be
- * of any length boxes are for rows of much the same length, and consecutive rows may fit where boxes do not */
+/* Boxes read less of each other than parts of consecutive rows, which have equal numbers of entries. So where rows may
+   have any length, boxes are tried if rows have much the same length, and consecutive rows if the boxes do not fit */
 static BAIStatus Try(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, BAIChipParts *parts, bool *fits)
 {
   const bool alike = (long long)chip->longest * A.n <= 2 * A.nnz;
@@ -475,9 +475,10 @@ BAIStatus BAIChipUpdateValues(BAIChip *chip, const BAIDeviceRows *A, int hermiti
 }
 
 /*
-   About what an iteration of so many systems takes, in cycles. Most of it passes while thread blocks wait for sums and
-   for each other, which those of other systems on the multiprocessor may use. The rest is for the entries that a
-   multiprocessor has, which are read four times; in shared memory, entries of several rows hinder each other
+   Estimates the cycles that an iteration of a number of systems takes. Most of it passes while thread blocks wait for
+   sums and for each other; thread blocks of other systems on the multiprocessor work meanwhile. The rest is for the
+   entries that a multiprocessor has, which are read four times; in shared memory, entries of several rows hinder each
+   other
 */
 static double Cycles(int processors, int systems, int at_once, int parts, double entries, bool shared)
 {
@@ -496,8 +497,8 @@ static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
   return Cycles(chip->context->processors, systems, parts.at_once, M.parts, entries, !M.width);
 }
 
-/* Parts for many systems: so few that many systems are at work at once, and so many that each of them does not take
- * long. There are none if those for one system are as good */
+/* Makes parts for many systems: few enough that many systems are at work at once, and many enough that each of them
+   does not take long. There are none if the parts for one system are as good */
 static BAIStatus MakeMany(BAIChip *chip, const BAIDeviceRows &A)
 {
   enum {

@@ -13,11 +13,11 @@
 #include "sums.h"
 
 namespace {
-/* What comes next in CG */
+/* The steps of CG */
 enum {
-  CG_X,    /* r = b - A x, */
-  CG_NORM, /* its norm, */
-  CG_U,    /* u = M r and w = A u, and the norm if it is not known */
+  CG_X,    /* r = b - A x is computed, */
+  CG_NORM, /* and then its norm */
+  CG_U,    /* u = M r and w = A u are computed, and the norm of r if it is not known */
   CG_ITERATE
 };
 
@@ -69,6 +69,25 @@ __device__ inline void ControlCG(Team &t, Step &step, int next)
   sums.End(t);
 }
 
+/* A thread's share of the sums that are asked for. In iterations they are gamma, delta and the square of ||b - A
+   x||; else word 0 is the square of the norm of D^-1 r, as L is R */
+template <int EACH>
+__device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[EACH], const BAIReal (&u)[EACH],
+                                   const BAIReal (&w)[EACH], BAIReal (&value)[4])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    value[0] += r[k] * u[k];
+    value[1] += w[k] * u[k];
+    if (t.Row(k) < t.rows) value[2] += r[k] * r[k] * t.room.weight[t.Row(k)];
+  }
+  if (next == CG_ITERATE) return;
+  value[0] = 0;
+#pragma unroll
+  for (int k = 0; k < EACH; k++)
+    if (t.Row(k) < t.rows) value[0] += r[k] * r[k] / t.room.weight[t.Row(k)];
+}
+
 template <class Matrix, int THREADS>
 __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __grid_constant__ Problem p)
 {
@@ -97,18 +116,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
   while (true) {
     BAIReal value[4] = {0, 0, 0, 0}, m[EACH], n[EACH];
 
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      value[0] += r[k] * u[k];
-      value[1] += w[k] * u[k];
-      if (t.Row(k) < t.rows) value[2] += r[k] * r[k] * room.weight[t.Row(k)];
-    }
-    if (next != CG_ITERATE) { /* word 0 is the norm of D^-1 r, as L is R */
-      value[0] = 0;
-#pragma unroll
-      for (int k = 0; k < EACH; k++)
-        if (t.Row(k) < t.rows) value[0] += r[k] * r[k] / room.weight[t.Row(k)];
-    }
+    AddProducts(t, next, r, u, w, value);
     t.Give(value);
     if (next == CG_X) {
       TakeCorrection(t, x, m);

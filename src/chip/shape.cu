@@ -7,8 +7,8 @@ enum {
   STATIC_SHARED = 1024 /* bytes of shared memory that a kernel has beside what depends on the matrix, at most */
 };
 
-/* A kernel: for rows of at most length entries beside the diagonal, or, if length is 0, of any number of entries; a thread
-   has each rows, and at most threads have rows. The first shape that fits a matrix is taken */
+/* A kernel: for rows of at most length entries beside the diagonal, or, if length is 0, of any number of entries; a
+   thread has each rows, and at most threads have rows. The first shape that fits a matrix is taken */
 static const struct Shape {
   int length, each, threads;
 } shapes[] = {

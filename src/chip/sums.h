@@ -14,7 +14,7 @@ enum {
   SHIFT   = 16, /* and those up to here parts that are too large */
   USUAL   = 37, /* bits of a sum, as scales are chosen, */
   SLACK   = 3,  /* about; */
-  MOST    = 47, /* it may have so many, so that a part may have fewer; */
+  MOST    = 47, /* bits that it may have, so that a part may have fewer; */
   LEAST   = 26, /* and with fewer it is repeated with a finer scale */
   COARSER = 8,
   FINEST  = 1000, /* scale; what is smaller counts as zero, and what is too large for -FINEST as infinite */

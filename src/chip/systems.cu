@@ -2,8 +2,8 @@
    Krylov methods for matrices that stay on the chip: a whole solve is one launch. The preconditioner is a visit to all
    blocks, a block being what a thread block has: local_iters damped Jacobi sweeps inside it, from zero.
 
-   With L and R the scalings of chip.h, A below is L A R, whose diagonal is 1. M g is what some local sweeps make of
-   g, from y = 0:
+   With L and R the scalings of chip.h, A below is L A R, whose diagonal is 1. M g is what some local sweeps make of g,
+   from y = 0:
 
      step = a_k step + b_k (g - A_JJ y),  y = y + step
 
@@ -11,10 +11,10 @@
    Chebyshev's for the upper part of the spectrum; so M is positive definite whatever the positive definite A. Else a_k
    is 0, and b_k damps.
 
-   A Hermitian A is solved by pipelined conjugate gradients (pipelined.cu), and other matrices by BiCGStab (bicgstab.cu),
-   with M on the right. Where the recurrence says that ||r|| is small enough, b - A x is computed; the solve is over if
-   its norm is small enough as well, and else goes on from there. Exchange of vectors is described in team.h, sums in
-   sums.h. For many systems there is a second set of parts, with more rows in each: see parts.cu
+   A Hermitian A is solved by pipelined conjugate gradients (pipelined.cu), and other matrices by BiCGStab
+   (bicgstab.cu), with M on the right. Where the recurrence says that ||r|| is small enough, b - A x is computed; the
+   solve is over if its norm is small enough as well, and else goes on from there. Exchange of vectors is described in
+   team.h, sums in sums.h. For many systems there is a second set of parts, with more rows in each: see parts.cu
 */
 #include "team.h"
 #include <limits.h>
@@ -25,7 +25,7 @@ static size_t PlacesOf(const BAIChipParts &parts)
   return (size_t)parts.A.parts * (size_t)parts.A.rows_most;
 }
 
-/* What is exchanged begins anew: at first, and after a launch that gave up */
+/* Exchanges begin anew: at first, and after a launch that gave up */
 static BAIStatus Reset(const BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers *buffers, int systems)
 {
   const size_t n = (size_t)systems;
@@ -71,7 +71,6 @@ BAIStatus BAIChipSetUp(BAIChip *chip, BAIContext *context, const BAIDeviceRows *
   return BAIChipUpdateValues(chip, A, hermitian);
 }
 
-/* What the context does not own */
 void BAIChipDestroy(BAIChip *chip)
 {
   BAIPinnedRestore(chip->told);

@@ -1,12 +1,12 @@
 /*
-   A thread block of a solve on the chip: its last warp makes sums, the other threads have the rows of a part. How vectors
-   are exchanged between thread blocks, and what a launch is told
+   A thread block of a solve on the chip: its last warp makes sums, the other threads have the rows of a part. How
+   vectors are exchanged between thread blocks, and what a launch is told
 
    Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the lowest bit of each number.
-   A number with the right tag is new, so loads and stores are relaxed, and nothing else depends on their order. A thread
-   block publishes e + 2 only after sums to which all give their part when they have read e: so two buffers do. Each
-   launch counts from zero, so that solves have the same bits. It has buffers of its own, which the launch before made
-   look old; and it does the same for the next one.
+   A number with the right tag is new, so loads and stores are relaxed, and nothing else depends on their order. A
+   thread block publishes e + 2 only after sums to which all give their part when they have read e: so two buffers do.
+   Each launch counts from zero, so that solves have the same bits. It has buffers of its own, which the launch before
+   made look old; and it does the same for the next one.
 
    Several systems. A launch may solve some with the same matrix, but different b: thread blocks of number y in the
    second direction of the grid have the system of that number, with sums and buffers of its own. So systems do not wait
@@ -25,7 +25,7 @@ enum {
   WARP = BAI_LANES
 };
 
-/* What a launch is told. Pointers are those of the first system */
+/* The arguments of a launch. Pointers are those of the first system */
 struct Problem {
   BAIChipMatrix       A;
   const BAIReal      *b;
@@ -299,7 +299,7 @@ __device__ inline void Resume(const Team &t, BAIReal (*const (&vectors)[VECTORS]
     if (t.Row(k) < t.rows) t.room.base[t.Row(k)] -= (*vectors[0])[k];
 }
 
-/* The same for the next launch */
+/* Keeps the vectors for the next launch */
 template <int EACH, int VECTORS>
 __device__ inline void Leave(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
 {

@@ -9,7 +9,7 @@
 
 #include "types.h"
 
-/* What multiplies omega in iteration k, from 0 */
+/* The factor of omega in iteration k, from 0 */
 BAI_INLINE BAIReal BAIFourthKindOmega(BAIInt k)
 {
   return (8 * (BAIReal)k + 4) / (2 * (BAIReal)k + 3);

@@ -1,5 +1,5 @@
 /*
-   What Krylov methods do alike on hosts and devices: conjugate directions, and when a solve ends
+   Rules of Krylov methods for hosts and devices: conjugate directions, and when a solve ends
 */
 #pragma once
 
@@ -40,8 +40,8 @@ BAI_INLINE BAILevelsReason BAIReasonToEnd(BAIReal norm, BAIReal goal, BAIReal mo
                                  : BAI_LEVELS_ITS;
 }
 
-/* A method stalls if the least norm of so many iterations is not below the least before them times this. Slow solves
-   that converge, as of biharmonic problems, gain more */
+/* A method stalls if the least norm of BAI_STALL_ITS iterations is not below the least before them times
+   BAI_STALL_FALL. Slow solves that converge, as of biharmonic problems, gain more */
 #define BAI_STALL_ITS  300
 #define BAI_STALL_FALL 0.99
 
@@ -114,7 +114,7 @@ BAI_INLINE int BAITestEnds(BAITest *test, double rnorm, double scaled, double li
   return 1;
 }
 
-/* The same after a run that ended for some reason. Iterations that were too few may have been enough */
+/* BAITestEnds() after a run that ended for some reason: a run of as many iterations as allowed may have converged */
 BAI_INLINE int BAITestRun(BAITest *test, double rnorm, double scaled, double limit, BAILevelsReason *reason)
 {
   if (*reason == BAI_LEVELS_CONVERGED) return BAITestEnds(test, rnorm, scaled, limit, reason);

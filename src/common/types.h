@@ -1,5 +1,5 @@
 /*
-   What all solvers share: scalars and indices, which are those of the PETSc that they are built for; matrices and
+   Types that all solvers share: scalars and indices, which are those of the PETSc that they are built for; matrices and
    tolerances; and how errors come back
 */
 #pragma once
@@ -87,7 +87,7 @@ static inline BAIStatus BAIStatusOf(BAICode code)
 }
 
 const char *BAICodeString(BAICode);
-/* With a reason, of which so many characters are kept until the next one of this thread */
+/* A status with a reason; the first 95 characters of that are kept until the next one of this thread */
 BAIStatus BAIStatusBecause(BAICode, const char *what, const char *why);
 
 #define BAITry(...) \

@@ -8,7 +8,7 @@
 #include "../types.h"
 #include <string.h>
 
-/* What holds the bits of a type of 4 or 8 bytes */
+/* An unsigned type for the bits of a type of 4 or 8 bytes */
 template <size_t bytes>
 struct BAIBits {
   typedef unsigned Type;

@@ -1,6 +1,6 @@
 /*
-   What a solver of any kind has of a device: a stream, memory in the order of that stream, and how the host waits for
-   it; and how calls of the run time are checked
+   The device context of a solver: a stream, memory in the order of that stream, and how the host waits for it; and how
+   calls of the run time are checked
 */
 #pragma once
 

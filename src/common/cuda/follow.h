@@ -17,7 +17,8 @@ static __device__ inline void BAIFollow(void)
                }));
 }
 
-/* How a kernel is launched; follows: what was launched before is a kernel of the row. The attribute is to live as long */
+/* How a kernel is launched; follows: what was launched before is a kernel of the row. The attribute is to live as
+   long */
 static inline cudaLaunchConfig_t BAIConfigOf(dim3 grid, int threads, size_t shared, cudaStream_t stream, bool follows,
                                              cudaLaunchAttribute *attribute)
 {
@@ -44,7 +45,7 @@ static inline cudaError_t BAILaunch(const void *kernel, dim3 grid, int threads, 
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
-/* The same for a kernel with its arguments, which follows where kernels may */
+/* Launches a kernel with its arguments, to follow the one before where kernels can */
 template <typename... Parameters, typename... Arguments>
 static BAIStatus BAIFollowWith(const BAIContext &context, void (*kernel)(Parameters...), dim3 grid, int threads,
                                Arguments... arguments)

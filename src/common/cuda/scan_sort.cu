@@ -1,5 +1,5 @@
 /*
-   What scan_sort.h says
+   Running sums and sorting by CUB
 */
 #include "scan_sort.h"
 #include <cub/device/device_radix_sort.cuh>

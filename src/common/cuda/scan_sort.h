@@ -11,7 +11,7 @@ typedef unsigned long long BAIKey;
 /* sums[k] becomes what comes before from[k]; both may be the same array */
 BAIStatus BAIScan(BAIContext *, long long n, const int *from, int *sums);
 
-/* What slices need, and with what begins what each of them has, as it is summed up */
+/* Sizes of a slice, and, summed up, where its parts begin */
 typedef struct {
   long long loc, off, off_j, long_rows, pieces, rest, nnz_local, nnz_off;
 } BAIExtent;

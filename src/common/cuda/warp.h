@@ -32,7 +32,7 @@ static __device__ inline cuda::std::complex<R> BAIOfLane(cuda::std::complex<R> v
 }
 #endif
 
-/* value and that of the lane so many after this one, if there is one */
+/* The sum of value here and in the lane that is a number of lanes after this one, if there is one */
 template <typename T>
 static __device__ inline T BAIPlusLater(T value, int lanes)
 {
@@ -86,7 +86,7 @@ static __device__ inline T BAISumOfWarp(T value)
   return value;
 }
 
-/* Of a thread block of so many threads, in its first thread. Called anew only after all threads have met */
+/* The sum over a thread block of THREADS threads, in its first thread. Called anew only after all threads have met */
 template <int THREADS, typename T>
 static __device__ inline T BAISumOfBlock(T value)
 {
@@ -117,7 +117,8 @@ static __device__ inline int BAISumBefore(int value)
   return sum - value;
 }
 
-/* Of the threads before this one of so many, and of all. Called anew only after all threads have met */
+/* The sum over the threads before this one, of THREADS in all, and the sum over all. Called anew only after all
+   threads have met */
 template <int THREADS>
 static __device__ inline int BAISumBeforeInBlock(int value, int *all)
 {

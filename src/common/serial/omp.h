@@ -1,4 +1,4 @@
-/* What the library calls of OpenMP, for a build without it (make OPENMP=): one thread */
+/* The functions of OpenMP that the library calls, for a build without it (make OPENMP=): one thread */
 #ifndef BAI_SERIAL_OMP_H
 #define BAI_SERIAL_OMP_H
 

@@ -33,7 +33,7 @@ static __device__ inline BAIReal Dot(BAIScalar x, BAIScalar y)
   return BAIRealPart(BAIConj(x) * y);
 }
 
-/* What r is multiplied by on its way into the levels, and z on its way out of them */
+/* The factors of r on its way into the levels, and of z on its way out of them */
 static __host__ __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
 {
   s->factors[0] = s->scale > 0 && norm > 0 ? BAIScaleOf(ilogb((double)norm)) : 1;
@@ -47,7 +47,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Product(BAIDeviceRow
                                                                     const BAIScalar *s, BAIScalar *w, BAIReal *partial,
                                                                     BAILevelsScalars *scalars)
 {
-  ROOM(room, 1);
+  BAI_ROOM_FOR_PRODUCTS(room, 1);
   BAIReal sum[SUMS] = {0, 0, 0};
 
   BAIFollow();
@@ -148,7 +148,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIDeviceRows 
                                                                   BAIReal *partial, BAILevelsScalars *scalars,
                                                                   BAILevelsProgress *progress, int sequence)
 {
-  ROOM(room, CAREFUL_ROOM);
+  BAI_ROOM_FOR_PRODUCTS(room, CAREFUL_ROOM);
   BAIReal sum[2] = {0, 0};
 
   for (long long first = (blockIdx.x * (long long)BAI_SOLVE_WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
@@ -286,7 +286,7 @@ struct Vectors {
   BAIScalar       *d; /* what CG finds, to be added to x; or x itself, if that was zero */
 };
 
-/* What is multiplied with; the levels of one rank have it as well */
+/* The matrix of products; the levels of one rank have it as well */
 static BAIDeviceRows MatrixOf(BAILevelsState state)
 {
   return state->p.all ? state->own : state->level[0].A;

@@ -1,11 +1,11 @@
 /*
-   The cycle of many levels on a device. What it computes is in host/cycle.c
+   The cycle of many levels on a device. It computes the same as host/cycle.c
 
    A visit is one kernel: a thread a row, a thread block a block. It reads the matrix once, keeps what is inside the
-   block in registers for the local sweeps, and leaves what the residual inside the block adds up to on each
-   aggregate. The first visit of the next level takes off what is outside blocks, for which all blocks must have their
-   new x. The last visit of a level adds x to that of the level above. Kernels fetch what never changes while the one
-   before them still runs. visit.h has what they do in a block
+   block in registers for the local sweeps, and restricts the residual inside the block. The first visit of the next
+   level takes off the products with entries outside blocks, for which all blocks must have their new x. The last visit
+   of a level adds x to that of the level above. Kernels fetch what never changes while the one before them still runs.
+   visit.h has what they do in a block
 */
 #include "visit.h"
 
@@ -29,8 +29,8 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
                                        *reinterpret_cast<VisitRoom<T> *>(room), true, done);
 }
 
-/* The same with modes: what a row of the level above has outside its block goes to all of them. A thread block an
- * aggregate, as one of the coarse levels has many rows */
+/* TakeOff() with near null space: entries of a row outside its block go to all rows of its aggregate on the coarse
+   level. A thread block an aggregate, as an aggregate of coarse levels has many rows */
 template <typename T>
 static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b)
 {
@@ -136,7 +136,7 @@ struct Cycle {
   BAIScalar       *z;
   const int       *done;
 
-  /* What is outside blocks on the finer level is taken off b of a level */
+  /* Takes entries outside the blocks of the finer level off b of a level */
   BAIStatus DoTakeOff(const FinerLevel<T> &finer, const BAILevelView<T> &L) const
   {
     const dim3 grid = finer.modes ? dim3((unsigned)(L.n / finer.modes))
@@ -204,7 +204,7 @@ struct Cycle {
     return state->p.modes && L.n ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }
 
-  /* What a level with modes has found is added to the level above */
+  /* Prolongs x of a level with near null space */
   BAIStatus DoAddModes(int l) const
   {
     const BAIDeviceLevel &D     = state->level[l - 1];

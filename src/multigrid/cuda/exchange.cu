@@ -1,5 +1,5 @@
 /*
-   What a cycle of levels on a device needs of other ranks: x of ghosts, and the level that the caller solves, see
+   Exchange of a cycle on a device with other ranks: x of ghosts, and the level that the caller solves, see
    ../levels.h. Ranks write to each other's memory, or values go through the host
 */
 #include "tuning.h"
@@ -17,7 +17,7 @@ BAIStatus BAIDeviceListen(BAILevelsState state)
   return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
 }
 
-/* The halo of an exchange: of a level, or of vectors; NULL: it is that of sums */
+/* The halo of an exchange: of a level, or of vectors; NULL: of sums */
 static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
 {
   return exchange < state->levels ? &state->level[exchange].halo : exchange == state->levels ? &state->vector : NULL;
@@ -199,7 +199,7 @@ static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, int odd, con
   }
 }
 
-/* What has come is put behind the x of the rows */
+/* x of ghosts is put behind the x of the rows */
 template <typename T>
 static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int odd, void *ghosts, int t, int step)
 {
@@ -335,7 +335,7 @@ BAIStatus BAIDeviceRest(BAILevelsState state, int level, const int *done)
   const bool            single = state->single != 0, modes = state->p.modes != 0;
   const int             n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
   cudaStream_t          stream = state->s.stream;
-  /* those of the caller, or what stands in for them on the device */
+  /* the vectors of the caller, or their copies on the device */
   BAIScalar *to   = state->staged ? state->rest[0] : state->ranks.b;
   BAIScalar *from = (state->staged ? state->rest[1] : state->ranks.x) + first;
 

@@ -10,7 +10,7 @@ enum {
   BAI_SOLVE_WARPS = BAI_SOLVE_THREADS / BAI_TEAM
 };
 
-/* What rounding took from a product, and from a sum; of complex numbers it is not asked for */
+/* The rounding error of a product, and of a sum; not used with complex numbers */
 static __device__ inline BAIScalar LostInProduct(BAIScalar a, BAIScalar x, BAIScalar product)
 {
 #if defined(PETSC_USE_COMPLEX)
@@ -70,9 +70,9 @@ static __device__ inline BAIScalar LongRowsTimes(const BAIDeviceRows &A, long lo
 
 /*
    Products of 32 rows with x, one in each lane, by a warp. The entries of the rows follow each other, so the lanes
-   fetch them in turn, whatever the rows' lengths; room is for BAI_PRODUCT_AT_ONCE products of each lane, or twice as many if CAREFUL.
-   Then *lost is what rounding took from the result (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product",
-   SIAM J. Sci. Comput. 26, 2005)
+   fetch them in turn, whatever the rows' lengths; room is for BAI_PRODUCT_AT_ONCE products of each lane, or twice as
+   many if CAREFUL. Then *lost is what rounding took from the result (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and
+   dot product", SIAM J. Sci. Comput. 26, 2005)
 */
 template <bool CAREFUL>
 static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
@@ -116,7 +116,7 @@ static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long f
   return sum;
 }
 
-/* What the entries of ghosts add to the product of a row */
+/* Adds the entries of ghosts to the product of a row */
 template <bool CAREFUL>
 static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long row, BAIScalar sum, BAIScalar *lost)
 {
@@ -130,9 +130,11 @@ static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long 
   return sum;
 }
 
-/* Shared memory for RowsTimes(); as bytes, as complex numbers have constructors */
-#define ROOM(name, times) \
+/* Shared memory for RowsTimes(), with a number of arrays; as bytes, as complex numbers have constructors */
+enum {
+  BAI_PRODUCT_ROOM = BAI_PRODUCT_AT_ONCE * BAI_TEAM /* numbers of an array of a warp */
+};
+#define BAI_ROOM_FOR_PRODUCTS(room, arrays) \
   __shared__          __align__( \
-             16) unsigned char name##_bytes[BAI_SOLVE_WARPS * times * BAI_PRODUCT_AT_ONCE * BAI_TEAM * sizeof(BAIScalar)]; \
-  BAIScalar          *name = reinterpret_cast<BAIScalar *>(name##_bytes) + \
-    threadIdx.x / BAI_TEAM * times * BAI_PRODUCT_AT_ONCE * BAI_TEAM
+             16) unsigned char room##_bytes[BAI_SOLVE_WARPS * arrays * BAI_PRODUCT_ROOM * sizeof(BAIScalar)]; \
+  BAIScalar *room = reinterpret_cast<BAIScalar *>(room##_bytes) + threadIdx.x / BAI_TEAM * arrays * BAI_PRODUCT_ROOM

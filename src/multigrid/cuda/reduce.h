@@ -41,8 +41,8 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
   BAIStore(far.sums, number);
 }
 
-/* What all threads of all blocks add up to, and of all ranks, found by the block that comes last: true there, in
-   thread 0. The same every time */
+/* Sums over all threads of all blocks, and of all ranks, made by the block that comes last: true there, in thread 0.
+   The bits are the same every time */
 template <int COUNT>
 static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived, const BAIFarSums &far)
 {

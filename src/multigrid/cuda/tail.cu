@@ -35,7 +35,7 @@ static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, 
   }
 }
 
-/* What the tail is told: its levels, the last of which is solved exactly */
+/* The arguments of the tail: its levels, the last of which is solved exactly */
 template <typename T>
 struct TailHow {
   BAILevelView<T> level[BAI_TAIL_LEVELS];

@@ -17,7 +17,7 @@ struct FinerLevel {
   const T   *P;
 };
 
-/* What a visit is to do */
+/* The arguments of a visit */
 template <typename T>
 struct VisitHow {
   FinerLevel<T>    finer; /* of a first visit: what is still to be taken off b */
@@ -106,7 +106,7 @@ struct OutsideOfBlock {
   }
 };
 
-/* What so many lanes, a power of two, have in all; the first of them gets it */
+/* The sum over LANES lanes, a power of two, in the first of them */
 template <int LANES, typename T>
 static __device__ __forceinline__ T SumOfLanes(T sum)
 {
@@ -226,7 +226,7 @@ struct InsideOfRow {
 };
 
 /*
-   What is outside blocks in the residuals of the level above, for aggregates that follow each other from c on: a thread
+   Restricts the products with entries outside blocks of the finer level, for aggregates from c on: a thread
    an aggregate, the threads of a block in all. The first entries are fetched before the kernel before has ended
 */
 template <typename T, bool WHOLE, int PRODUCTS>
@@ -257,6 +257,61 @@ static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, 
   }
   Meet<WHOLE>(team);
   return sum;
+}
+
+/* Local sweeps from number sweep on, from x, by twos, so that the buffers are known; g is the right-hand side
+   without what is outside */
+template <bool WHOLE, typename T, int PAIRS>
+static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &inside, T x, T g, T d, T dinv, int sweep,
+                                               int sweeps, int t, int team, VisitRoom<T> &room)
+{
+  for (; sweep + 1 < sweeps; sweep += 2) {
+    room.x[0][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[0]);
+    room.x[1][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[1]);
+  }
+  if (sweep < sweeps) {
+    room.x[0][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[0]);
+  }
+  return x;
+}
+
+/* The residual inside the block goes to aggregates; r is that of the row without products with x of others. A thread
+   has the aggregate whose rows in the block are those from child to child_end. MODES: there may be modes */
+template <bool WHOLE, bool MODES, typename T, int PAIRS>
+static __device__ __forceinline__ void RestrictBlock(const BAILevelView<T> &L, int block, T *below,
+                                                     const InsideOfRow<T, PAIRS> &inside, T x, T r, int aggregate,
+                                                     int child, int child_end, int t, int team, VisitRoom<T> &room)
+{
+  Meet<WHOLE>(team); /* buffer 0 may still be read */
+  room.x[0][t] = x;
+  Meet<WHOLE>(team);
+  room.x[1][t] = inside.Rest(r, room.x[0]);
+  Meet<WHOLE>(team);
+  if (WHOLE && MODES && L.modes) {
+    const int aggregates = L.aggregate[block], count = (L.aggregate[block + 1] - aggregates) * L.modes,
+              first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block];
+
+    for (int i = t; i < count; i += BAI_LEVELS_BLOCK) {
+      const int c = aggregates + i / L.modes, k = i % L.modes;
+      T         sum = T(0);
+
+      for (int q = L.child[c]; q < L.child[c + 1]; q++)
+        sum += Conj(L.P[(long long)q * L.modes + k]) * room.x[1][q - first];
+      below[(long long)c * L.modes + k] = sum;
+    }
+    return;
+  }
+  if (child == child_end) return;
+  T sum = T(0);
+
+  for (int k = child; k < child_end; k++) sum += room.x[1][k];
+  below[aggregate] = sum;
 }
 
 /* One block: x = S b, or x + S (b - A x) */
@@ -313,55 +368,19 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   } else x = dinv * g;
   d += extra;
 
-  const int from  = how.from_zero ? 1 : 0;
-  int       sweep = from;
-
-  for (; sweep + 1 < how.sweeps; sweep += 2) { /* by twos, so that the buffers are known */
-    room.x[0][t] = x;
-    Meet<WHOLE>(team);
-    x += dinv * inside.Rest(g - d * x, room.x[0]);
-    room.x[1][t] = x;
-    Meet<WHOLE>(team);
-    x += dinv * inside.Rest(g - d * x, room.x[1]);
-  }
-  if (sweep < how.sweeps) {
-    room.x[0][t] = x;
-    Meet<WHOLE>(team);
-    x += dinv * inside.Rest(g - d * x, room.x[0]);
-  }
+  x = SweepBlock<WHOLE>(inside, x, g, d, dinv, how.from_zero ? 1 : 0, how.sweeps, t, team, room);
   if (mine) {
     if (how.z) how.z[row] = BAIScalar(x) * how.factors[1];
     else L.y[p] = x;
     if (how.above) AddAbove(how.above, above, above_end, x);
   }
   if (!how.restricts) return;
-  Meet<WHOLE>(team); /* buffer 0 may still be read */
-  room.x[0][t] = x;
-  Meet<WHOLE>(team);
-  room.x[1][t] = inside.Rest(b - (d - extra) * x, room.x[0]);
-  Meet<WHOLE>(team);
-  if (WHOLE && PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.modes) {
-    const int aggregates = L.aggregate[block], count = (L.aggregate[block + 1] - aggregates) * L.modes;
-
-    for (int i = t; i < count; i += BAI_LEVELS_BLOCK) {
-      const int c = aggregates + i / L.modes, k = i % L.modes;
-      T         sum = T(0);
-
-      for (int q = L.child[c]; q < L.child[c + 1]; q++)
-        sum += Conj(L.P[(long long)q * L.modes + k]) * room.x[1][q - first];
-      below[(long long)c * L.modes + k] = sum;
-    }
-    return;
-  }
-  if (child == child_end) return;
-  T sum = T(0);
-
-  for (int k = child; k < child_end; k++) sum += room.x[1][k];
-  below[aggregate] = sum;
+  RestrictBlock<WHOLE, PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0>(L, block, below, inside, x, b - (d - extra) * x,
+                                                                 aggregate, child, child_end, t, team, room);
 }
 
-/* What is outside blocks in the residuals of the level above is taken off b of m aggregates, for long rows: a warp an
- * aggregate */
+/* Takes the products with entries outside blocks of the finer level off b of m aggregates, for long rows: a warp an
+   aggregate */
 template <typename T>
 static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
 {
