@@ -26,7 +26,8 @@ BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   if (!new) return BAIStatusOf(BAI_ERR_MEMORY);
   new->ops               = backends[backend];
   const BAIStatus status = matrix->n > INT32_MAX - BAI_LEVELS_BLOCK ? BAIStatusOf(BAI_ERR_SIZE)
-                                                                    : new->ops->Create(matrix, p, &new->state);
+    : new->ops->Create                                              ? new->ops->Create(matrix, p, &new->state)
+                                                                    : BAIStatusOf(BAI_ERR_NOT_BUILT);
 
   if (status.code) free(new);
   else *levels = new;

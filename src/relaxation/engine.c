@@ -65,7 +65,9 @@ BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   (*engine)->n   = matrix->n;
   if (partition) status = CopyPartition(*engine, partition);
   if (!status.code)
-    status = (*engine)->ops->create(matrix, partition ? &(*engine)->partition : NULL, &(*engine)->p, &(*engine)->state);
+    status = !(*engine)->ops->create
+      ? BAIStatusOf(BAI_ERR_NOT_BUILT)
+      : (*engine)->ops->create(matrix, partition ? &(*engine)->partition : NULL, &(*engine)->p, &(*engine)->state);
   if (status.code) BAIEngineDestroy(engine);
   return status;
 }

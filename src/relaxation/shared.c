@@ -13,7 +13,7 @@ BAIStatus BAISharedCreate(BAIBackend kind, size_t bytes, BAIShared *shared, BAIS
 {
   memset(shared, 0, sizeof(*shared));
   memset(handle, 0, sizeof(*handle));
-  return kinds[kind]->create(bytes, shared, handle);
+  return kinds[kind]->create ? kinds[kind]->create(bytes, shared, handle) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
 BAIStatus BAISharedOpen(BAIBackend kind, const BAISharedHandle *handle, BAIShared *shared)
