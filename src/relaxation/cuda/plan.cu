@@ -3,6 +3,7 @@
    those whose rows inside the blocks fit registers, resident those that fit the chip as a whole
 */
 #include "kernels.h"
+#include <algorithm>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ typedef struct {
   int              turns; /* that blocks take in mode color; 0: not known */
 } Work;
 
-/* A kernel, and what it is to be launched with */
+/* A kernel, NULL for none, and what it is to be launched with */
 typedef struct {
   const void *kernel;
   int         threads;
@@ -52,8 +53,7 @@ typedef struct {
   unsigned  orders, can; /* sets of BAIOrder and of CAN_... */
   /* Looks at how large A is, where the above allows it: empty, or why not */
   void (*refuse)(const Work *, char why[REASON]);
-  /* The variants, in the order in which they are to be tried, from which = 0 on; false: no more */
-  bool (*variant)(const Work *, int which, Variant *);
+  Variant (*variant)(const Work *, int which); /* the first and second to be tried, by which */
 } Family;
 
 static const struct {
@@ -102,27 +102,31 @@ static void RefuseRows(const BAISliced *A, int most, char why[REASON])
   if (A->tile_rows > most) snprintf(why, REASON, "%d rows of a thread block, %d at most", A->tile_rows, most);
 }
 
-static void RefuseInside(const BAISliced *A, int most, char why[REASON])
+static void RefuseStream(const Work *work, char why[REASON])
 {
-  if (A->loc_width > most) snprintf(why, REASON, "%d entries inside a block, %d at most", A->loc_width, most);
-}
-
-/* A variant with what lies outside the blocks in registers, and one with it in shared memory */
-static bool ResidentVariant(const Work *work, int which, Variant *variant)
-{
+  enum {
+    MOST_INSIDE = 32 /* of the widest kernels of both families */
+  };
   const BAISliced *A = work->A;
 
-  variant->kernel  = BAIResidentKernel(A, work->order, which == 1);
-  variant->threads = RowThreads(A);
-  variant->shared  = RowShared(A) +
-    (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (BAIValueSize(A) + sizeof(int)) : 0);
-  return which < 2;
+  if (A->loc_width > MOST_INSIDE)
+    snprintf(why, REASON, "%d entries inside a block, %d at most", A->loc_width, MOST_INSIDE);
+  else RefuseRows(A, BAI_ROW_THREADS, why);
 }
 
 static void RefuseResident(const Work *work, char why[REASON])
 {
-  RefuseInside(work->A, 32, why);
-  if (!*why) RefuseRows(work->A, work->A->loc_width > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS, why);
+  RefuseStream(work, why);
+  if (!*why && work->A->loc_width > 16) RefuseRows(work->A, BAI_ROW_THREADS / 2, why);
+}
+
+/* In registers, or in shared memory what lies outside the blocks */
+static Variant ResidentVariant(const Work *work, int which)
+{
+  const BAISliced *A       = work->A;
+  const size_t     outside = which ? (size_t)A->off_width * RowThreads(A) * (BAIValueSize(A) + sizeof(int)) : 0;
+
+  return {BAIResidentKernel(A, work->order, which == 1), RowThreads(A), RowShared(A) + outside, false};
 }
 
 /* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of
@@ -140,56 +144,42 @@ static const void *HandedKernel(const Work *work)
     : NULL;
 }
 
-/* That first */
-static bool StreamVariant(const Work *work, int which, Variant *variant)
+/* A kernel whose tiles the device hands out, or else one that goes through tiles */
+static Variant StreamVariant(const Work *work, int which)
 {
-  const BAISliced *A = work->A;
+  const BAISliced *A        = work->A;
+  const size_t     products = A->off_first ? BAI_PACKED_LOADS * RowThreads(A) * BAIValueSize(A) : 0;
 
-  variant->threads = RowThreads(A);
-  variant->shared  = RowShared(A) + (A->off_first ? BAI_PACKED_LOADS * RowThreads(A) * BAIValueSize(A) : 0);
-  variant->follows = !which;
-  if (!which) variant->kernel = HandedKernel(work);
-  if (which != 1) return !which;
-  variant->kernel = BAIStreamKernel(A);
-  return true;
-}
-
-static void RefuseStream(const Work *work, char why[REASON])
-{
-  RefuseRows(work->A, BAI_ROW_THREADS, why);
-  if (!*why) RefuseInside(work->A, 32, why);
+  return {which ? BAIStreamKernel(A) : HandedKernel(work), RowThreads(A), RowShared(A) + products, !which};
 }
 
 /* In shared memory, and in memory; of long rows, a warp has a piece */
-static bool GenericVariant(const Work *work, int which, Variant *variant)
+static Variant GenericVariant(const Work *work, int which)
 {
   enum {
     MAX_THREADS   = 1024,
     PIECE_THREADS = 512
   };
-  const BAISliced *A = work->A;
+  const BAISliced *A       = work->A;
+  const bool       refined = work->asks & CAN_REFINE, watched = work->asks & (CAN_FAULTS | CAN_STATS);
+  const int        threads = std::max(RowThreads(A), A->long_first ? (int)PIECE_THREADS : 0);
 
-  variant->kernel  = BAIGenericKernel(A, (work->asks & CAN_REFINE) != 0, (work->asks & (CAN_FAULTS | CAN_STATS)) != 0);
-  variant->threads = RowThreads(A);
-  variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);
-  if (A->long_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
-  if (variant->threads > MAX_THREADS) variant->threads = MAX_THREADS;
-  return which < 2;
+  return {BAIGenericKernel(A, refined, watched), std::min(threads, (int)MAX_THREADS),
+          which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A), false};
 }
 
-/* In order of preference */
 enum {
   FAMILIES   = 3,
   IN_ALL     = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS, /* but BAI_LAG */
-  CAN_STREAM = CAN_MOMENTUM | CAN_THETA | CAN_GHOSTS | CAN_LONG_ROWS | CAN_SINGLE | CAN_LAUNCHES
+  CAN_STREAM = CAN_MOMENTUM | CAN_THETA | CAN_GHOSTS | CAN_LONG_ROWS | CAN_SINGLE | CAN_LAUNCHES,
+  CAN_ALL    = CAN_STREAM | CAN_FAULTS | CAN_STATS | CAN_REFINE
 };
 
+/* In order of preference. Resident cannot do theta: loops as long for all threads take a third less time */
 static const Family families[FAMILIES] = {
-  {BAI_KERNEL_RESIDENT, IN_OWN | IN_FLAGS | IN_TURNS,
-   CAN_MOMENTUM | CAN_SOLVE,                                                                            /* no theta: loops as long for all threads take a third less time */
-   RefuseResident,                                                                        ResidentVariant},
-  {BAI_KERNEL_STREAM,   IN_ALL,                       CAN_STREAM,                                       RefuseStream, StreamVariant  },
-  {BAI_KERNEL_GENERIC,  IN_ALL | IN_LAG,              CAN_STREAM | CAN_FAULTS | CAN_STATS | CAN_REFINE, NULL,         GenericVariant }
+  {BAI_KERNEL_RESIDENT, IN_OWN | IN_FLAGS | IN_TURNS, CAN_MOMENTUM | CAN_SOLVE, RefuseResident, ResidentVariant},
+  {BAI_KERNEL_STREAM,   IN_ALL,                       CAN_STREAM,               RefuseStream,   StreamVariant  },
+  {BAI_KERNEL_GENERIC,  IN_ALL | IN_LAG,              CAN_ALL,                  NULL,           GenericVariant }
 };
 
 static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
@@ -245,13 +235,13 @@ static BAIStatus TryVariant(const Family *family, const Work *work, const Varian
 /* The first variant of a family that can */
 static BAIStatus TryFamily(const Family *family, const Work *work, BAIPlan *plan, int *room, char why[REASON])
 {
-  Variant variant = {};
-
   *room = 0;
   Refuse(family, work, why);
   if (*why) return BAIStatusOf(BAI_OK);
   snprintf(why, REASON, "no kernel for %d entries inside a block", work->A->loc_width);
-  for (int which = 0; !*room && family->variant(work, which, &variant); which++) {
+  for (int which = 0; !*room && which < 2; which++) {
+    const Variant variant = family->variant(work, which);
+
     if (variant.kernel) BAITry(TryVariant(family, work, &variant, plan, room, why));
   }
   if (*room) *why = 0;
