@@ -68,7 +68,7 @@ struct Control {
   bool   first;
 
   __device__ Control(const Problem &p, Cold *local)
-      : cold(local), bnorm2((double)p.bnorm2), its(0), begun(0), reason(p.finish), first(!p.resume)
+      : cold(local), bnorm2((double)p.t.bnorm2), its(0), begun(0), reason(p.finish), first(!p.resume)
   {
     const BAIChipLeft &left = p.left[System()];
 
@@ -89,9 +89,9 @@ struct Control {
   __device__ void Limits(const Problem &p)
   {
     goal2  = cold->test.goal * cold->test.goal;
-    most2  = (double)p.dtol * (double)p.dtol * bnorm2;
+    most2  = (double)p.t.dtol * (double)p.t.dtol * bnorm2;
     least2 = cold->stall.least2;
-    most   = p.until == INT_MAX && !p.fixed ? min(p.max_it, cold->stall.begun + BAI_STALL_ITS) : p.max_it;
+    most   = p.until == INT_MAX && !p.t.fixed ? min(p.max_it, cold->stall.begun + BAI_STALL_ITS) : p.max_it;
   }
   /* r is b, and b - A x follows, unless that has been so before; these are the sums of squares of r and of D^-1 r */
   __device__ void Guess(double norm2, double scaled2)
@@ -107,12 +107,12 @@ struct Control {
 
     Guess(norm2, scaled2);
     if (first) {
-      BeginTests(cold, (double)p.rtol, (double)p.abstol, bnorm2, norm2);
+      BeginTests(cold, (double)p.t.rtol, (double)p.t.abstol, bnorm2, norm2);
       if (!blockIdx.x && (int)threadIdx.x % WARP == 0) p.result[System()].rnorm2_begin = norm2;
     }
     first  = false;
     rnorm2 = norm2;
-    reason = Judge(cold, norm2, scaled2, (double)p.scaled, (double)p.abstol, looks, reason);
+    reason = Judge(cold, norm2, scaled2, (double)p.t.scaled, (double)p.t.abstol, looks, reason);
     if (reason == GO_ON && its >= p.max_it) reason = BAI_LEVELS_ITS;
     begun = its;
     Limits(p);

@@ -69,28 +69,20 @@ static __device__ int RowAt(const Cut &cut, const int *i, int part, int l, int *
     l % size[0];
 }
 
-/* The largest part */
-static __global__ void CountRows(Cut cut, const int *i, int *most)
-{
-  const int part = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  int       rows;
-
-  if (part >= cut.parts) return;
-  (void)RowAt(cut, i, part, 0, &rows);
-  atomicMax(most, rows);
-}
-
-static __global__ void NumberPlaces(Cut cut, const int *i, BAIChipMatrix M, int *place)
+/* Rows of each part, and the row at each place; or only how many rows the largest part has, if there are no places yet */
+static __global__ void NumberPlaces(Cut cut, const int *i, BAIChipMatrix M, int *place, int *most)
 {
   const int part = (int)blockIdx.x;
   int       rows;
 
-  for (int l = (int)threadIdx.x; l < M.rows_most; l += (int)blockDim.x) {
+  (void)RowAt(cut, i, part, 0, &rows);
+  if (!threadIdx.x && most) atomicMax(most, rows);
+  if (!threadIdx.x && !most) M.rows[part] = rows;
+  for (int l = (int)threadIdx.x; !most && l < M.rows_most; l += (int)blockDim.x) {
     const int row = RowAt(cut, i, part, l, &rows);
 
     M.row[part * M.rows_most + l] = row;
     if (row >= 0) place[row] = part * M.rows_most + l;
-    if (!l) M.rows[part] = rows;
   }
 }
 
@@ -328,7 +320,8 @@ static BAIStatus CutRows(BAIChip *chip, const BAIDeviceRows &A, int shape, int m
   if (boxes) CutGrid(cut, chip->grid.m, cut->parts);
   BAITry(room.Allocate(chip->context, sizeof(int)));
   CUDATry(cudaMemsetAsync(room.p, 0, sizeof(int), chip->context->stream));
-  CountRows<<<BAIGrid(cut->parts, THREADS), THREADS, 0, chip->context->stream>>>(*cut, A.i, static_cast<int *>(room.p));
+  NumberPlaces<<<(unsigned)cut->parts, BAI_LANES, 0, chip->context->stream>>>(*cut, A.i, {}, NULL,
+                                                                              static_cast<int *>(room.p));
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(rows_most, room.p, sizeof(int), cudaMemcpyDeviceToHost, chip->context->stream));
   CUDATry(cudaStreamSynchronize(chip->context->stream));
@@ -336,7 +329,7 @@ static BAIStatus CutRows(BAIChip *chip, const BAIDeviceRows &A, int shape, int m
   return BAIStatusOf(BAI_OK);
 }
 
-/* Places, and how much of them there is; what is allocated is given back by GiveUp() */
+/* Places, and how much of them there is; allocates what TryCut() gives back if they do not fit */
 static BAIStatus Place(BAIChip *chip, const BAIDeviceRows &A, int shape, const Cut &cut, int rows_most,
                        BAIChipParts *parts, bool *fits)
 {
@@ -361,7 +354,7 @@ static BAIStatus Place(BAIChip *chip, const BAIDeviceRows &A, int shape, const C
   BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(int), &M.lanes));
   BAITry(BAICUDAAllocate(chip->context, places * sizeof(int), &M.row));
   BAITry(BAICUDAAllocate(chip->context, (size_t)A.n * sizeof(int), &parts->place));
-  NumberPlaces<<<(unsigned)M.parts, THREADS, 0, stream>>>(cut, A.i, M, parts->place);
+  NumberPlaces<<<(unsigned)M.parts, THREADS, 0, stream>>>(cut, A.i, M, parts->place, NULL);
   BAITry(room.Allocate(chip->context, sizeof(largest)));
   device = static_cast<Largest *>(room.p);
   CUDATry(cudaMemsetAsync(device, 0, sizeof(*device), stream));
@@ -378,30 +371,20 @@ static BAIStatus Place(BAIChip *chip, const BAIDeviceRows &A, int shape, const C
   return BAIChipPlan(chip, shape, parts, fits);
 }
 
-/* Gives back the memory of Place() */
-static void GiveUp(BAIChip *chip, int n, BAIChipParts *parts)
-{
-  BAIChipMatrix &M = parts->A;
-
-  if (M.rows) BAICUDAFree(chip->context, (size_t)M.parts * sizeof(int), M.rows);
-  if (M.halos) BAICUDAFree(chip->context, (size_t)M.parts * sizeof(int), M.halos);
-  if (M.lanes) BAICUDAFree(chip->context, (size_t)M.parts * sizeof(int), M.lanes);
-  if (M.row) BAICUDAFree(chip->context, (size_t)M.parts * (size_t)M.rows_most * sizeof(int), M.row);
-  if (parts->place) BAICUDAFree(chip->context, (size_t)n * sizeof(int), parts->place);
-  *parts = BAIChipParts{};
-}
-
 /* Cuts the rows into at most most parts for a shape of kernel, if they fit */
 static BAIStatus TryCut(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, bool boxes, BAIChipParts *parts,
                         bool *fits)
 {
-  Cut cut;
-  int rows_most;
+  const int owned = chip->context->nowned;
+  Cut       cut;
+  int       rows_most;
 
   BAITry(CutRows(chip, A, shape, most, boxes, &cut, &rows_most, fits));
   if (!*fits) return BAIStatusOf(BAI_OK);
   BAITry(Place(chip, A, shape, cut, rows_most, parts, fits));
-  if (!*fits) GiveUp(chip, A.n, parts);
+  if (*fits) return BAIStatusOf(BAI_OK);
+  BAICUDAFreeSince(chip->context, owned);
+  *parts = BAIChipParts{};
   return BAIStatusOf(BAI_OK);
 }
 

@@ -36,9 +36,9 @@ __device__ inline void ControlCG(Team &t, Step &step, int next)
     Meet(GIVEN, (int)blockDim.x);
     if (now != CG_ITERATE) lent = sums.Lend(0, 2, finer);
     const bool   made  = sums.Make(t,
-                                now == CG_ITERATE                                 ? 7
-                                     : t.p.scaled > 0 && (c.first || now == CG_NORM) ? 5
-                                                                                     : 4,
+                                now == CG_ITERATE                                   ? 7
+                                     : t.p.t.scaled > 0 && (c.first || now == CG_NORM) ? 5
+                                                                                       : 4,
                                    total);
     const double gamma = total[0], beta = gamma * c.scalar[0], length = total[1] - beta * gamma * c.scalar[1];
     const bool   stays = now == CG_ITERATE && c.its >= t.p.until;

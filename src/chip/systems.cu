@@ -130,16 +130,16 @@ static BAIStatus Watched(BAIChip *chip, Problem *p, BAILevelsMonitor monitor, vo
       p->finish = BAI_LEVELS_ITS;
       break;
     }
-    p->resume = 1;
-    p->bnorm2 = (BAIReal)p->result->bnorm2;
-    p->until  = its + 1;
+    p->resume   = 1;
+    p->t.bnorm2 = (BAIReal)p->result->bnorm2;
+    p->until    = its + 1;
     if (p->until > max_it) p->finish = BAI_LEVELS_ITS;
     if (p->finish >= 0) break;
     BAITry(LaunchOne(chip, p));
   }
   if (p->finish < 0) return BAIStatusOf(BAI_OK);
-  p->resume = 1;
-  p->bnorm2 = (BAIReal)p->result->bnorm2;
+  p->resume   = 1;
+  p->t.bnorm2 = (BAIReal)p->result->bnorm2;
   return LaunchOne(chip, p);
 }
 
@@ -153,14 +153,9 @@ static Problem ProblemOf(BAIChip *chip, const BAIColumns &c, int guess_zero, con
   p.to_b         = (size_t)c.to_b;
   p.to_x         = (size_t)c.to_x;
   p.zero         = guess_zero;
-  p.rtol         = tolerances->rtol;
-  p.abstol       = tolerances->abstol;
-  p.dtol         = tolerances->dtol;
-  p.scaled       = tolerances->scaled;
-  p.bnorm2       = tolerances->bnorm2;
   p.max_it       = tolerances->max_it < INT_MAX ? (int)tolerances->max_it : INT_MAX - 1;
   p.until        = INT_MAX;
-  p.fixed        = tolerances->fixed;
+  p.t            = *tolerances;
   p.finish       = -1;
   p.stalled      = chip->stalled;
   p.stalled_host = &chip->told->stalled;

@@ -35,9 +35,8 @@ struct Problem {
   unsigned long long *words;
   BAIChipLeft        *left;
   int                 zero; /* x is zero to begin with */
-  BAIReal             rtol, abstol, dtol, scaled, bnorm2;
+  BAITolerances       t;    /* but for max_it; with fixed, nothing ends before max_it, and stalls are not looked for */
   int                 resume, until, max_it;
-  int                 fixed;  /* stalls are not looked for, as nothing ends before max_it */
   int                 finish; /* a BAILevelsReason: the solve is to end for that; -1: not so */
   int                *stalled, *stalled_host;
   BAIChipResult      *result;
@@ -107,7 +106,7 @@ __device__ inline void Meet(int barrier, int threads)
 
 /*
    The sums of N numbers over the lanes of a warp, by halves: in the end lane l has the sum of number
-   NumberOf<N>(l) in value[0]
+   l / (WARP / N) in value[0]
 */
 template <int N, typename T>
 __device__ inline void SumUpWarp(T (&value)[N])
@@ -125,11 +124,6 @@ __device__ inline void SumUpWarp(T (&value)[N])
     }
   }
   for (; o; o /= 2) value[0] += __shfl_xor_sync(~0u, value[0], o);
-}
-template <int N>
-__device__ inline int NumberOf(int lane)
-{
-  return lane / (WARP / N);
 }
 
 /* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x

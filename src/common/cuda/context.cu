@@ -71,7 +71,7 @@ BAIStatus BAIContextOpen(BAIContext *context, int device, void *stream)
 void BAIContextClose(BAIContext *context)
 {
   if (context->reached) (void)cudaEventDestroy(context->reached);
-  for (int i = 0; i < context->nowned; i++) (void)cudaFreeAsync(context->owned[i], context->stream);
+  BAICUDAFreeSince(context, 0);
   free(context->owned);
   *context = BAIContext{};
 }
@@ -91,25 +91,31 @@ static BAIStatus Take(size_t bytes, cudaStream_t stream, void **p)
 
 BAIStatus BAICUDAAllocate(BAIContext *context, size_t bytes, void *pointer)
 {
-  void **owned = (void **)realloc(context->owned, (size_t)(context->nowned + 1) * sizeof(*owned)), *p;
+  BAIOwned *owned = (BAIOwned *)realloc(context->owned, (size_t)(context->nowned + 1) * sizeof(*owned));
+  void     *p;
 
   if (!owned) return BAIStatusOf(BAI_ERR_MEMORY);
   context->owned = owned;
   BAITry(Take(bytes, context->stream, &p));
-  owned[context->nowned++] = p;
+  owned[context->nowned++] = {p, bytes};
   context->bytes += (long long)bytes;
   *(void **)pointer = p;
   return BAIStatusOf(BAI_OK);
 }
 
-void BAICUDAFree(BAIContext *context, size_t bytes, void *pointer)
+void BAICUDAFree(BAIContext *context, size_t, void *pointer)
 {
   for (int i = 0; i < context->nowned; i++) {
-    if (context->owned[i] != pointer) continue;
+    if (context->owned[i].p != pointer) continue;
     (void)cudaFreeAsync(pointer, context->stream);
+    context->bytes -= (long long)context->owned[i].bytes;
     context->owned[i] = context->owned[--context->nowned];
-    context->bytes -= (long long)bytes;
   }
+}
+
+void BAICUDAFreeSince(BAIContext *context, int owned)
+{
+  while (context->nowned > owned) BAICUDAFree(context, 0, context->owned[context->nowned - 1].p);
 }
 
 BAIStatus BAITemporary::Allocate(BAIContext *context, size_t bytes)

@@ -27,13 +27,18 @@ enum {
 };
 
 typedef struct {
+  void  *p;
+  size_t bytes;
+} BAIOwned;
+
+typedef struct {
   cudaStream_t stream;
   int          processors; /* multiprocessors of the device */
   int          follows;    /* kernels may be launched to follow each other without a gap, see follow.h */
   int          idle_wait;  /* the host sleeps in long waits */
   int          long_waits; /* the last waits that were long, one after the other: 0 to 2 */
   cudaEvent_t  reached;    /* what BAICUDAWait() waits for, if it may sleep */
-  void       **owned;      /* every allocation on the device */
+  BAIOwned    *owned;      /* every allocation on the device */
   int          nowned;
   long long    bytes; /* of these allocations */
 } BAIContext;
@@ -51,6 +56,8 @@ void BAIContextClose(BAIContext *);
 /* Device memory that lives as long as the context; at least one byte, so that nothing is NULL */
 BAIStatus BAICUDAAllocate(BAIContext *, size_t bytes, void *pointer);
 void      BAICUDAFree(BAIContext *, size_t bytes, void *pointer);
+/* Gives back all that was allocated since the context owned this many allocations, if nothing was freed since */
+void BAICUDAFreeSince(BAIContext *, int owned);
 /* Waits until all that is in the stream is done */
 BAIStatus BAICUDAWait(BAIContext *);
 /* A piece of host memory that kernels write, all zero; its type has at most BAI_PINNED_BYTES */
