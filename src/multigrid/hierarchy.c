@@ -1,13 +1,17 @@
 /*
-   Many levels of a matrix: set-up, new values, one cycle, and what the view says
+   Many levels of a matrix: their set-up, new values, and a cycle
 */
+#define BAI_USE_PETSC_CUDA
 #include "hierarchy.h"
 #include "rules.h"
 #include "../common/hash.h"
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
 
-/* What has to be done; all ranks do the most that one of them needs */
+/* Sources of aggregates, the first ones first */
+static BAICoarsening *const coarsenings[] = {BAIAggregatesOfUsers};
+
+/* The work of a set-up; all ranks do the most that one of them needs */
 enum {
   WORK_NONE,
   WORK_VALUES, /* new values in the old pattern */
@@ -29,13 +33,13 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIRankLevelsDestroy(&h->ranks));
+  if (h->ranks) PetscCall(BAIRankLevelsDestroy(&h->ranks));
   BAILevelsDestroy(&h->levels);
   PetscCall(VecDestroy(&h->b));
   PetscCall(VecDestroy(&h->x));
   PetscCall(PCDestroy(&h->jacobi));
   h->ready = PETSC_FALSE;
-  h->id    = 0;
+  h->of.id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,6 +47,7 @@ PetscErrorCode BAIHierarchyDestroy(BAI *bai)
 {
   PetscFunctionBegin;
   PetscCall(BAIHierarchyReset(bai));
+  if (bai->hierarchy) PetscCall(BAIAggregatesDestroy(&bai->hierarchy->aggregates));
   PetscCall(PetscFree(bai->hierarchy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,7 +61,7 @@ static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(given, &space));
-  *single = space || bai->hierarchy->native ? 0 : bai->hierarchy->single;
+  *single = space || bai->hierarchy->not_single ? 0 : bai->hierarchy->single;
   if (asked != PETSC_BOOL3_UNKNOWN) *single = asked == PETSC_BOOL3_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -139,7 +144,7 @@ static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What levels would be set up with now */
+/* The parameters that levels would be set up with now */
 static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BAIBackend *backend,
                                     BAILevelsParameters *p)
 {
@@ -160,7 +165,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->all         = size > 1 ? (BAIInt)all : 0;
   p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
   p->local_iters = (BAIInt)o->local_iters;
-  p->over        = bai->hierarchy->hard ? 1 : (BAIReal)o->over;
+  p->over        = bai->hierarchy->no_over ? 1 : (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
   PetscCall(GetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
   p->like     = bai->origin ? bai->origin->hierarchy->levels : NULL;
@@ -168,45 +173,11 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->resident = (int)(bai->hierarchy->chip && *backend == BAI_BACKEND_CUDA);
   if (*backend == BAI_BACKEND_CUDA) {
     PetscCall(GetSingle(bai, given, &p->single));
-    PetscCall(BAIDeviceOf(bai->node.rank, &p->device, &p->stream));
+    PetscCall(BAIGetDevice(bai->node.rank, &p->device, &p->stream));
   } else PetscCall(BAIGetThreads(bai, &p->threads));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(coarsenings) && !p->given; k++)
+    PetscCall((*coarsenings[k])(bai, A, p));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The arrays of this rank's rows */
-PetscErrorCode BAIHierarchyGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M,
-                                     PetscBool *device)
-{
-  PetscInt n;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  *M = (BAIMatrix){.n = (BAIInt)n, .nghost = (BAIInt)nghost};
-  PetscCall(BAIGetRows(backend, Ad, &M->A, device));
-  if (nghost) PetscCall(BAIGetRows(backend, Ao, &M->B, device));
-  M->memory = *device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A level's part of a cycle: two visits, and the residual between them, or a product with its inverse */
-static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters, PetscBool exact)
-{
-  return exact ? 2.0 * (double)level->rows * (double)level->rows
-               : 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz;
-}
-
-/* Of a cycle on this rank; above: see BAILevelsParameters. Rows are those of all ranks, as they say which levels are
- * visited twice */
-double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
-{
-  double visits = 1, flops = 0;
-
-  for (int l = 0; l < info->levels; l++) {
-    if (l && l < info->levels - 1 && BAIRepeats(info->hermitian, info->modes, above + l, info->level[l].rows))
-      visits *= 2;
-    flops += visits * FlopsOfVisits(&info->level[l], local_iters, (PetscBool)(info->exact && l == info->levels - 1));
-  }
-  return flops;
 }
 
 static double MatrixBytes(const BAILevelInfo *finest)
@@ -243,22 +214,20 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
                               const BAIMatrix *M, int *work)
 {
   const BAIHierarchy h = bai->hierarchy;
-  PetscObjectId      id;
-  PetscObjectState   state;
+  BAIVersion         now;
   PetscBool          same = PETSC_FALSE;
 
   PetscFunctionBegin;
   *work = WORK_LEVELS;
-  PetscCall(PetscObjectGetId((PetscObject)given, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)given, &state));
-  if (!h->ready || (h->jacobi && (id != h->id || state != h->state)) || backend != h->backend || id != h->id ||
+  PetscCall(BAIVersionOf((PetscObject)given, &now));
+  if (!h->ready || (h->jacobi && now.state != h->of.state) || backend != h->backend || now.id != h->of.id ||
       M->n != h->M.n)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
-  if (same && state == h->state) *work = WORK_NONE;
+  if (same && now.state == h->of.state) *work = WORK_NONE;
   else if (!p->all && !PetscIsInfOrNanReal((PetscReal)h->info.norm))
     *work = WORK_VALUES; /* else what aggregates were made of were no numbers */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,7 +284,7 @@ static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What stands for a cycle where rows are too long for levels */
+/* Sets up PCJACOBI, which replaces the cycle where a row is too long for levels */
 static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -350,7 +319,7 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscCall(VecDot(u, Av, &two));
   PetscCall(VecNorm(Au, NORM_2, &scale));
   PetscCall(VecNorm(v, NORM_2, &norm));
-  *is = (PetscBool)(PetscAbsScalar(one - two) <= 1e5 * PETSC_MACHINE_EPSILON * scale * norm);
+  *is = (PetscBool)(PetscAbsScalar(one - two) <= (PetscReal)BAI_SUM_ROUNDING * scale * norm);
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&Au));
@@ -358,7 +327,7 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What follows from levels that are set up, or from rows that are too long for them */
+/* Takes from the levels, or from the PCJACOBI in their place, what callers ask about */
 static PetscErrorCode Take(BAI *bai, Mat A)
 {
   enum {
@@ -403,41 +372,55 @@ static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A set-up as it would be now */
+typedef struct {
+  BAIBackend          backend;
+  BAILevelsParameters p;
+  BAIMatrix           M;
+  PetscBool           device; /* the arrays of M are on a device */
+  const PetscInt     *garray; /* the numbers of ghosts among all rows */
+} Request;
+
+/* The request, and the work that leads to it, on all ranks. The arrays of the matrix are given back in any case */
+static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work)
+{
+  Mat            Ad, Ao;
+  PetscInt       nghost;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &r->garray));
+  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
+  code = GetParameters(bai, given, A, Ad, &r->backend, &r->p);
+  if (!code) code = BAIGetMatrix(r->backend, Ad, Ao, nghost, &r->M, &r->device);
+  if (!code) code = Compare(bai, given, r->backend, &r->p, &r->M, work);
+  code = BAIAgree(bai, code, work);
+  if (r->M.B.i) PetscCall(BAIRestoreRows(r->backend, Ao, &(BAICSR){r->M.B.i, r->M.B.j, r->M.B.a}));
+  if (r->M.A.i) PetscCall(BAIRestoreRows(r->backend, Ad, &(BAICSR){r->M.A.i, r->M.A.j, r->M.A.a}));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetUp(BAI *bai, Mat A)
 {
   enum {
     BAD_LONG = 1,
     BAD_ANY  = 2
   };
-  BAIHierarchy        h     = bai->hierarchy;
-  const Mat           given = A;
-  Mat                 Ad, Ao;
-  PetscInt            nghost;
-  const PetscInt     *garray;
-  BAILevelsParameters p;
-  BAIMatrix           M       = {.n = 0};
-  BAIBackend          backend = BAI_BACKEND_HOST;
-  BAIStatus           mine    = BAIStatusOf(BAI_OK);
-  PetscBool           device  = PETSC_FALSE;
-  PetscLogDouble      start, end;
-  int                 work = WORK_NONE, bad;
-  PetscErrorCode      code;
+  BAIHierarchy   h     = bai->hierarchy;
+  const Mat      given = A;
+  Request        r     = {.backend = BAI_BACKEND_HOST};
+  BAIStatus      mine  = BAIStatusOf(BAI_OK);
+  PetscLogDouble start, end;
+  int            work = WORK_NONE, bad;
+  PetscErrorCode code;
 
   PetscFunctionBegin;
   PetscCall(h->ready ? BAICheckAssembled(bai->obj, A) : BAICheckMatrix(bai->obj, A));
   PetscCall(BAIConvert(bai, A, &A));
-  PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
-  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
-  code = GetParameters(bai, given, A, Ad, &backend, &p);
-  if (!code) code = BAIHierarchyGetMatrix(backend, Ad, Ao, nghost, &M, &device);
-  if (!code) code = Compare(bai, given, backend, &p, &M, &work);
-  code = BAIAgree(bai, code, &work);
-  /* what this rank has got it gives back, also if another one has failed */
-  if (M.B.i) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
-  if (M.A.i) PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
-  PetscCall(code);
-  h->set         = h->options;
-  h->hard_set    = h->hard;
+  PetscCall(FindWork(bai, given, A, &r, &work));
+  h->change      = bai->change;
+  h->no_over_set = h->no_over;
   h->single_set  = h->single;
   h->backend_set = bai->options.backend;
   h->finite      = PETSC_TRUE;
@@ -445,13 +428,14 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(PetscTime(&start));
-  h->M                   = M;
-  h->device              = device;
-  h->backend             = backend;
-  bai->relax.use.backend = backend; /* which errors name */
-  PetscCall(PetscMemcpy(&h->p, &p, sizeof(p)));
-  if (work == WORK_LEVELS) PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* ranks let go of each other's memory */
-  code = Renew(bai, given, garray, &work, &mine);
+  h->M                   = r.M;
+  h->device              = r.device;
+  h->backend             = r.backend;
+  bai->relax.use.backend = r.backend; /* which errors name */
+  PetscCall(PetscMemcpy(&h->p, &r.p, sizeof(r.p)));
+  if (work == WORK_LEVELS && h->ranks)
+    PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* ranks let go of each other's memory */
+  code = Renew(bai, given, r.garray, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
   bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
@@ -460,8 +444,7 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscCall(code);
   if (bad == BAD_ANY && mine.code == BAI_ERR_CHIP) { /* of one rank, and no error */
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
-    PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
-    PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
+    PetscCall(BAIVersionOf((PetscObject)given, &h->of));
     h->ready = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -481,10 +464,9 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
     PetscCall(SetUpJacobi(bai, A));
   } else PetscCall(PCDestroy(&h->jacobi));
   if (work == WORK_LEVELS) h->seconds = end - start;
-  PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
-  PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
+  PetscCall(BAIVersionOf((PetscObject)given, &h->of));
   PetscCall(Take(bai, A));
-  if (p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
+  if (h->p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
   h->ready = PETSC_TRUE;
   if (work == WORK_LEVELS) PetscCall(Tell(bai));
   else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
@@ -506,145 +488,14 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, if the last set-up failed, an option was set since, or PETSc works on another stream now */
+/* Levels for this matrix, unless they are as asked */
 PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 {
-  const BAIHierarchy h = bai->hierarchy;
-  PetscBool          same;
+  PetscBool is;
 
   PetscFunctionBegin;
-  PetscCall(BAIOptionsEqual(&BAIFaceMG, &h->options, &h->set, &same));
-  same = (PetscBool)(same && h->ready && h->single == h->single_set && h->hard == h->hard_set &&
-                     !(h->native && h->info.single && h->options.single == PETSC_BOOL3_UNKNOWN) &&
-                     bai->options.backend == h->backend_set);
-  if (same && h->backend == BAI_BACKEND_CUDA) {
-    int   device;
-    void *stream;
-
-    PetscCall(BAIDeviceOf(bai->node.rank, &device, &stream));
-    same = (PetscBool)(stream == h->p.stream);
-  }
-  if (!same) PetscCall(BAIHierarchySetUp(bai, A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The array of a vector in the memory of the matrix, or NULL if it is elsewhere */
-PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *h, Vec v, PetscBool read, PetscBool write,
-                                    BAIScalar **array)
-{
-  const BAIAccess  access  = !write ? BAI_READ : read ? BAI_READ_WRITE : BAI_WRITE;
-  const BAIBackend backend = h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
-  BAIMemory        memory;
-
-  PetscFunctionBegin;
-  PetscCall(BAIVecGetArray(backend, v, access, array, &memory));
-  if (!h->device || memory == BAI_MEMORY_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIVecRestoreArray(backend, v, access, array));
-  *array = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *h, Vec v, PetscBool read, PetscBool write,
-                                        BAIScalar **array)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIVecRestoreArray(h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST, v,
-                               !write   ? BAI_READ
-                                 : read ? BAI_READ_WRITE
-                                        : BAI_WRITE,
-                               array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A vector of this rank's rows in the memory of the matrix */
-static PetscErrorCode NeedCopy(const BAIHierarchy h, Vec *v)
-{
-  PetscFunctionBegin;
-  if (*v) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecCreate(PETSC_COMM_SELF, v));
-  PetscCall(VecSetSizes(*v, (PetscInt)h->M.n, (PetscInt)h->M.n));
-  PetscCall(VecSetType(*v, VECSEQCUDA));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Values of this rank, from one vector to another, of which one may be of all ranks */
-static PetscErrorCode CopyLocal(Vec from, Vec to)
-{
-  const PetscScalar *in;
-  PetscScalar       *out;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(from, &n));
-  PetscCall(VecGetArrayRead(from, &in));
-  PetscCall(VecGetArrayWrite(to, &out));
-  PetscCall(PetscArraycpy(out, in, n));
-  PetscCall(VecRestoreArrayWrite(to, &out));
-  PetscCall(VecRestoreArrayRead(from, &in));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gets the arrays of b, which is read, and of x, which is written, and read before if its values matter */
-PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILevelsVectors *v)
-{
-  BAIHierarchy h = bai->hierarchy;
-
-  PetscFunctionBegin;
-  *v = (BAILevelsVectors){.b = b, .x = x, .write = write};
-  PetscCall(BAIHierarchyGetArray(h, b, PETSC_TRUE, PETSC_FALSE, &v->barray));
-  if (!v->barray && h->M.n) {
-    PetscCall(NeedCopy(h, &h->b));
-    PetscCall(CopyLocal(b, h->b));
-    v->b = h->b;
-    PetscCall(BAIHierarchyGetArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
-  }
-  PetscCall(BAIHierarchyGetArray(h, x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
-  if (!v->xarray && h->M.n) {
-    PetscCall(NeedCopy(h, &h->x));
-    if (!write) PetscCall(CopyLocal(x, h->x));
-    v->x = h->x;
-    PetscCall(BAIHierarchyGetArray(h, v->x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
-  }
-  PetscCheck((v->barray && v->xarray) || !h->M.n, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
-             "matrix be on the host, -mat_type aij");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
-{
-  BAIHierarchy h = bai->hierarchy;
-
-  PetscFunctionBegin;
-  PetscCall(BAIHierarchyRestoreArray(h, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
-  PetscCall(BAIHierarchyRestoreArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
-  if (v->x != x) PetscCall(CopyLocal(v->x, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Between the two: x as it is now is what others see who look at the vector */
-PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIHierarchyRestoreArray(bai->hierarchy, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
-  v->write = PETSC_FALSE;
-  if (v->x != x) PetscCall(CopyLocal(v->x, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* And they have looked */
-PetscErrorCode BAIHierarchyUnshow(BAI *bai, BAILevelsVectors *v)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIHierarchyGetArray(bai->hierarchy, v->x, PETSC_TRUE, PETSC_TRUE, &v->xarray));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h, PetscLogDouble flops)
-{
-  PetscFunctionBegin;
-  if (h->backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
-  else PetscCall(BAILogDeviceFlops(flops));
+  PetscCall(BAIHierarchyIsAsAsked(bai, &is));
+  if (!is) PetscCall(BAIHierarchySetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -678,89 +529,10 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
     PetscCall(BAIHierarchyLogFlops(h, h->flops));
   }
   PetscCall(PetscLogEventEnd(BAI_Cycle, in, z, 0, 0));
-  PetscCall(BAICheckStatus(bai, status));
+  if (status.code) PetscCall(BAICheckStatus(bai, status));
   if (conjugate) {
     PetscCall(VecConjugate(z));
     PetscCall(VecDestroy(&in));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Nonzeros and rows of all levels, as multiples of those of the finest, which may be none */
-static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
-{
-  *operators = *grids = 1;
-  for (int l = 1; l < i->levels; l++) {
-    *operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
-    *grids += (double)i->level[l].rows / (double)i->level[0].rows;
-  }
-}
-
-static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(
-    viewer, "    level        rows    nonzeros  per row  aggregates  rows in none    blocks  inside blocks\n"));
-  for (int l = 0; l < i->levels; l++) {
-    const BAILevelInfo *level = &i->level[l];
-
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "    %5d  %10" PetscInt64_FMT "  %10" PetscInt64_FMT "  %7.1f  %10" PetscInt64_FMT
-                                     "  %12" PetscInt64_FMT "  %8" PetscInt64_FMT "  %13" PetscInt64_FMT "\n",
-                                     l, (PetscInt64)level->rows, (PetscInt64)level->nnz,
-                                     level->rows ? (double)level->nnz / (double)level->rows : 0.0,
-                                     (PetscInt64)level->aggregates, (PetscInt64)level->alone, (PetscInt64)level->blocks,
-                                     (PetscInt64)level->inside));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The table, or one line */
-PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
-{
-  const BAIHierarchy   h = bai->hierarchy;
-  const BAILevelsInfo *i = &h->info;
-  double               operators, grids;
-
-  PetscFunctionBegin;
-  if (!h->ready) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!i->levels) {
-    if (h->jacobi)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels but PCJACOBI, as a row has more than %d entries\n",
-                                       BAI_LONGEST_ROW));
-    else PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  Complexities(i, &operators, &grids);
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  %d level%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
-                                   "; operator complexity %.3f, grid complexity %.3f\n",
-                                   i->levels, i->levels == 1 ? "" : "s", (PetscInt64)i->level[0].rows,
-                                   (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
-  if (h->ranks)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
-                                     BAIRankLevelsCount(h->ranks)));
-  if (!table) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Table(i, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
-                                   i->exact ? "solved exactly" : "smoothed", i->stop));
-  if (i->modes)
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  near null space: aggregates of points, %d columns of P for each\n", i->modes));
-  if (i->grid.m[0])
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT
-                                     " x %" PetscInt64_FMT "\n",
-                                     (PetscInt64)i->grid.m[0], (PetscInt64)i->grid.m[1], (PetscInt64)i->grid.m[2]));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are pairs of pairs of rows\n"));
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  levels in %s precision, %.3g MB, %.3g times the matrix; set-up %.3g s; set-ups "
-                                   "%" PetscInt_FMT ", value updates %" PetscInt_FMT "\n",
-                                   i->single ? "single" : "native", 1e-6 * (double)i->bytes, (double)h->multiple,
-                                   (double)h->seconds, h->setups, h->updates));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

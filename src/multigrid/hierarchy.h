@@ -1,8 +1,6 @@
 /*
-   Many levels of a matrix, as PCBAIMG has them, and the matrix on the chip of KSPBAI: from Mat and Vec to
-   ../engine/levels.h
-
-   The engine has levels of one rank. Those of several ranks are made up of these, see ranks/levels.c
+   Many levels of a matrix, as PCBAIMG has them, and the matrix on the chip of KSPBAI: from Mat and Vec to levels.h,
+   which has levels of one rank. Levels across ranks are made of these, see ranks.c
 */
 #pragma once
 
@@ -14,48 +12,62 @@ enum {
   BAI_CHIP_NONZEROS = 4194304 /* matrices with more entries are not tried on the chip: GPUs hold up to 3 million */
 };
 
-/* What users set */
+/* Two sums over a Hermitian matrix that would be equal but for rounding differ by at most this times the rounding error
+   of their terms */
+#define BAI_SUM_ROUNDING (1e5 * PETSC_MACHINE_EPSILON)
+
+/* Options as users set them */
 typedef struct {
 #define OPTION(field, Function, type, ...) type field;
 #include "../pc/baimg/options.def"
 #undef OPTION
 } BAILevelsOptions;
 
-typedef struct BAIRankLevels_ *BAIRankLevels; /* ranks/levels.c */
+typedef struct BAIAggregates_ *BAIAggregates; /* ../pc/baimg/aggregates.c */
+typedef struct BAIRankLevels_ *BAIRankLevels; /* ranks.c */
 
 struct BAIHierarchy_ {
-  BAILevelsOptions    options, set;   /* and as they were at the last set-up */
-  PetscBool           chip;           /* KSPBAI: the matrix stays on the chip of a GPU, where a solve is one launch, or
-                                             there is nothing here; it never has levels */
-  PetscBool           deferred;       /* PCBAIMG: levels are made when they are first applied, as the KSP does not */
-  PetscBool           hard, hard_set; /* PCBAIMG: coarse levels get no overcorrection, as the cycle with it has turned
-                                             out not to be positive definite; and then */
-  PetscBool           native;         /* PCBAIMG: levels in single precision did not do */
-  BAILevels           levels;         /* NULL: none are set up, or this rank has no rows */
-  BAIRankLevels       ranks;          /* of several ranks: their levels, NULL: none are set up */
-  int                 single, single_set; /* the engine's parameter where users set none, and then */
-  PetscBool           solving;            /* PCBAIMG: within a KSPSolve() */
-  PetscBool           finite;             /* no diagonal entry is NaN or infinite, else there are no levels */
-  PetscBool           ready;              /* set up, on all ranks, */
-  PC                  jacobi;             /* or there are none, as some row is too long, and this stands for a cycle */
-  BAIBackend          backend, backend_set; /* of the levels; and what was asked for at the last set-up */
-  BAILevelsParameters p;                    /* with these; */
+  /* The request */
+  BAILevelsOptions options;
+  PetscBool        chip;       /* Of a KSPBAI: there are no levels, but the matrix may stay on the chip of a GPU */
+  PetscBool        deferred;   /* The KSP does not apply the PCBAIMG, so levels are made when somebody else does */
+  PetscBool        no_over;    /* Overcorrection of coarse levels made the cycle indefinite, so there is none */
+  PetscBool        not_single; /* Levels in single precision failed */
+  PetscBool        solving;    /* A KSPSolve() is going on */
+  int              single;     /* BAILevelsParameters.single if users set none */
+  BAIAggregates    aggregates; /* The aggregates of users, or NULL */
+
+  /* The request at the last set-up */
+  PetscInt64 change; /* BAI.change */
+  PetscBool  no_over_set;
+  int        single_set;
+  BAIBackend backend_set;
+
+  /* The levels */
+  PetscBool           ready;   /* They are set up on all ranks */
+  PetscBool           finite;  /* No diagonal entry is NaN or infinite; else there are no levels */
+  BAILevels           levels;  /* NULL: none are set up, or this rank has no rows */
+  BAIRankLevels       ranks;   /* The levels across several ranks, or NULL */
+  PC                  jacobi;  /* Replaces the cycle if a row is too long for levels, else NULL */
+  BAIBackend          backend; /* Never auto */
+  BAILevelsParameters p;
   BAILevelsInfo       info;
-  PetscBool           hermitian; /* on all ranks, with a diagonal of one sign, */
-  PetscBool           negative;  /* which is negative */
-  PetscReal           multiple;  /* memory of all ranks' levels, as a multiple of that of the matrix; */
-  PetscLogDouble      seconds;   /* that the last set-up took */
-  double              flops;     /* of a cycle on this rank without the gathered level, and of a product */
+  PetscBool           hermitian; /* The matrix of all ranks is Hermitian, with a diagonal of one sign */
+  PetscBool           negative;  /* That sign is negative */
+  PetscReal           multiple;  /* The memory of all ranks' levels, as a multiple of that of the matrix */
+  PetscLogDouble      seconds;   /* The time of the last set-up */
+  double              flops;     /* Flops of a cycle on this rank without the gathered level */
   double              flops_product;
   PetscInt            setups, updates;
 
-  BAIMatrix        M;      /* this rank's part: its arrays, which must stay where they are */
-  PetscBool        device; /* they are on a device */
-  PetscObjectId    id;     /* the matrix of users, and its state then */
-  PetscObjectState state;
-  Vec              b, x; /* where the matrix is, for vectors that are elsewhere */
+  /* The matrix */
+  BAIMatrix  M;      /* This rank's part: its arrays, which must stay where they are */
+  PetscBool  device; /* These arrays are on a device */
+  BAIVersion of;     /* The matrix of users at the last set-up */
+  Vec        b, x;   /* Copies of vectors that are elsewhere than the matrix */
 };
 
+/* hierarchy.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyCreate(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
@@ -63,32 +75,44 @@ PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec); /* transpose.c */
-PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool);
+PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
+PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
 
-/* The arrays of b and x during a call of the engine */
+/* Flops of a solve by the engine on this rank */
+static inline PetscLogDouble BAISolveFlops(const struct BAIHierarchy_ *h, BAIInt its)
+{
+  return (PetscLogDouble)(its + 1) * (h->flops + h->flops_product);
+}
+
+/* bind.c: the arrays of b and x during a call of the engine */
 typedef struct {
-  Vec        b, x; /* those of the caller, or copies of them */
-  PetscBool  write;
+  Vec        b, x;   /* those of the caller, or copies of them */
+  BAIAccess  access; /* to x */
   BAIScalar *barray, *xarray;
 } BAILevelsVectors;
 
+PETSC_INTERN PetscErrorCode BAIHierarchyIsAsAsked(const BAI *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 
-PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, PetscBool, PetscBool, BAIScalar **);
-PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, PetscBool, PetscBool,
-                                                     BAIScalar **);
-PETSC_INTERN PetscErrorCode BAIHierarchyGetMatrix(BAIBackend, Mat, Mat, PetscInt, BAIMatrix *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
+PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *, PetscLogDouble);
 PETSC_INTERN double         BAILevelsFlops(const BAILevelsInfo *, BAIInt, int);
 
-/* ranks/levels.c */
+/* ranks.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIRankLevelsApply(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
 PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscBool      BAIRankLevelsSolve(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscErrorCode BAIRankLevelsError(BAIRankLevels);
+
+/* A source of aggregates beside the engine: for the matrix A, of type aij, it sets p->given and what belongs to that,
+   or leaves p as it is. What it sets stays where it is as long as the levels do. Other ranks may fail where this one
+   does not */
+typedef PetscErrorCode      BAICoarsening(const BAI *, Mat A, BAILevelsParameters *p);
+PETSC_INTERN BAICoarsening  BAIAggregatesOfUsers; /* ../pc/baimg/aggregates.c */
+PETSC_INTERN PetscErrorCode BAIAggregatesDestroy(BAIAggregates *);

@@ -79,6 +79,7 @@ void BAIGridFind(BAIInt n, const BAILevelsParameters *p, int count, const BAIInt
   BAIInt m[3], slab;
 
   *grid = (BAINumbering){.m = {0}};
+  if (p->no_grid) return;
   GridOfRow(n, count, offset, grid->m);
   if (!p->all) return;
   GridOfRow(p->all, count, offset, m);

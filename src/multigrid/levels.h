@@ -77,6 +77,7 @@ typedef struct {
   int                  given;     /* levels, from the finest one on, whose aggregates are given */
   const BAIInt *const *aggregate; /* on the host, of each row of those levels the row of the next one, or -1. They are
                                      taken unless the finest level is a grid. Looked at by BAILevelsCreate() only */
+  int no_grid; /* the rows are not taken for points of a grid, so given aggregates are taken in any case */
   /* Levels of the transposed matrix, which is not Hermitian. Aggregates, blocks and damping are theirs, so a cycle is
      the transpose of theirs if the modes are conjugates. Looked at whenever levels are made or get new values, after
      those were. NULL: there are none */

@@ -107,7 +107,7 @@ static PetscErrorCode Agree(BAI *bai, PetscReal *over)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
-  if (fabs(sum[2]) > 1e5 * (double)PETSC_MACHINE_EPSILON * sum[3]) h->hermitian = PETSC_FALSE;
+  if (fabs(sum[2]) > (double)BAI_SUM_ROUNDING * sum[3]) h->hermitian = PETSC_FALSE;
   *over            = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? (PetscReal)h->p.over : 1;
   agreed           = (BAILevelsAgreed){.hermitian = h->hermitian,
                                        .negative  = h->hermitian && h->negative,
@@ -370,6 +370,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(VecSet(R->b, 0.0));
   PetscCall(VecSet(R->x, 0.0));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
+  p.given = 0;
   for (int l = R->count; l < R->last; l++) PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
   if (p.modes) PetscCall(GatherModes(bai, R, &p, &modes));
   else if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
@@ -383,7 +384,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   p.like      = bai->origin ? bai->origin->hierarchy->ranks->levels : NULL;
   p.aggregate = (const BAIInt *const *)numbers;
   p.field     = (const BAIInt *)field;
-  code        = BAIHierarchyGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);
+  code        = BAIGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);
   if (!code) {
     status = BAILevelsCreate(h->backend, &M, &p, &R->levels);
     code   = BAIRestoreRows(h->backend, R->rest, &M.A);
@@ -506,10 +507,10 @@ static PetscErrorCode GetRestArrays(const BAIRankLevels R, BAIScalar **b, BAISca
   const BAIHierarchy h = R->bai->hierarchy;
 
   PetscFunctionBegin;
-  PetscCall(BAIHierarchyGetArray(h, R->b, PETSC_FALSE, PETSC_TRUE, b));
-  PetscCall(BAIHierarchyRestoreArray(h, R->b, PETSC_FALSE, PETSC_TRUE, &(BAIScalar *){*b}));
-  PetscCall(BAIHierarchyGetArray(h, R->x, PETSC_TRUE, PETSC_FALSE, x));
-  PetscCall(BAIHierarchyRestoreArray(h, R->x, PETSC_TRUE, PETSC_FALSE, &(BAIScalar *){*x}));
+  PetscCall(BAIHierarchyGetArray(h, R->b, BAI_WRITE, b));
+  PetscCall(BAIHierarchyRestoreArray(h, R->b, BAI_WRITE, &(BAIScalar *){*b}));
+  PetscCall(BAIHierarchyGetArray(h, R->x, BAI_READ, x));
+  PetscCall(BAIHierarchyRestoreArray(h, R->x, BAI_READ, &(BAIScalar *){*x}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 /*
-   What differs between the releases and configurations of PETSc, 3.18 to 3.26. No other file tests PETSC_VERSION
+   Differences between the releases and configurations of PETSc, 3.18 to 3.26. No other file tests PETSC_VERSION
 */
 #pragma once
 
@@ -50,7 +50,7 @@ typedef PetscOptionItems BAIOptionItems;
   #define KSPOrthogonalizationSetCGSRefinementType(ksp, type) KSPGMRESSetCGSRefinementType(ksp, type)
 #endif
 
-/* Of the struct of a KSP: whoever asks for it includes kspimpl.h */
+/* Members of the struct of a KSP: a file that uses these includes kspimpl.h */
 #if PETSC_VERSION_LT(3, 20, 0)
   #define BAIMinimumIterations(ksp)          ((void)(ksp), 0)
   #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))
@@ -194,7 +194,7 @@ static inline PetscErrorCode BAIGetDevice(PetscMPIInt node_rank, int *device, vo
 }
 #endif
 
-/* What a device does between the two: its time, and its energy by its meter, for those of -log_view_gpu_time and
+/* The work of a device between the two: its time, and its energy by its meter, for those of -log_view_gpu_time and
  * -log_view_gpu_energy_meter that this PETSc has */
 #if PETSC_VERSION_LT(3, 25, 0) || !defined(PETSC_HAVE_DEVICE)
   #define PetscLogGpuEnergyMeterBegin() PETSC_SUCCESS

@@ -1,14 +1,15 @@
 /*
-   What KSPBAI, PCBAI and PCBAIMG share: their options, and the way from Mat and Vec to the engine
+   The code that KSPBAI, PCBAI and PCBAIMG share: their options, and the way from Mat and Vec to the engine
 */
 #pragma once
 
 #include "baicompat.h"
+#include <float.h>
 #include <petscbai.h>
 #include <petscdm.h>
 #include <petscbaitypes.h>
 
-/* What users set, and nothing that was chosen for them */
+/* Options as users set them. Choices of the set-up are elsewhere */
 typedef struct {
 #define OPTION(field, Function, type, ...) type field;
 #include "options.def"
@@ -18,20 +19,21 @@ typedef struct {
 
 typedef struct BAI_ BAI;
 
-/* Where KSPBAI, PCBAI and PCBAIMG differ */
+/* The differences between KSPBAI, PCBAI and PCBAIMG */
 typedef struct {
-  int         number;        /* of its default in options.def */
-  PetscBool   levels;        /* it has the options of BAILevelsOptions, not those of BAIOptions */
-  const char *name, *prefix; /* in names of options: ksp or pc, and of functions: KSP or PC */
+  int         number; /* The place of its default in options.def */
+  PetscBool   levels; /* It has the options of BAILevelsOptions instead of BAIOptions */
+  const char *name;   /* ksp or pc, as in keys */
+  const char *prefix; /* KSP or PC, as in functions */
   const char *type;
-  PetscBool   solves; /* it sees residual norms; otherwise it is an operator, whose iterations are to smooth */
+  PetscBool   solves; /* It sees residual norms. Else it is an operator whose iterations are to smooth */
   BAI *(*data)(PetscObject);
-  PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL if there is none */
+  PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL if it has no DM */
 } BAIFace;
 
 PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
 
-typedef struct BAIHierarchy_ *BAIHierarchy; /* levels.h */
+typedef struct BAIHierarchy_ *BAIHierarchy; /* ../multigrid/hierarchy.h */
 #include "../relaxation/relaxation.h"
 
 /* The ranks of a node: node.c */
@@ -44,11 +46,12 @@ typedef struct {
 
 /* The data of a PCBAI or PCBAIMG, and the first part of that of a KSPBAI */
 struct BAI_ {
-  PetscObject    obj;     /* the KSP or PC */
-  const BAIFace *face;    /* and which it is */
-  BAIOptions     options; /* as they are set, of PCBAIMG zeros, as its own are in hierarchy; */
-  BAIOptions     set;     /* and as they were at the last set-up */
-  uint64_t       asked;   /* which of them users gave, whatever the value: bits in the order of options.def */
+  PetscObject    obj; /* The KSP or PC */
+  const BAIFace *face;
+  BAIOptions     options; /* Zeros for a PCBAIMG, whose hierarchy has its options */
+  BAIOptions     set;     /* The options at the last set-up */
+  PetscInt64     change;  /* The number of their last change, among all changes of options there have been */
+  uint64_t       asked;   /* Options that users gave, whatever the value: bits in the order of options.def */
 
   BAIRelaxation relax;
   BAIRanks      ranks;
@@ -56,18 +59,16 @@ struct BAI_ {
   BAIResearch   research; /* NULL unless options of research ask for it */
   Vec           r, c;     /* BAINeedWork(): residual, and correction of x */
 
-  /* The matrix: convert.c */
-  Mat              aij;    /* a copy of the matrix, if that is of another type, or its transpose; NULL: neither; */
-  PetscObjectId    aij_of; /* of which matrix, and its state then, */
-  PetscObjectState aij_state;
-  PetscObjectState aij_nonzero; /* and, of a transpose, its nonzero state */
+  /* The matrix: matrix.c */
+  Mat        aij;    /* A copy of the matrix, if that is of another type, or its transpose; NULL: neither */
+  BAIVersion of_aij; /* The matrix that it was made of */
 
   /* The transposed operator: transpose.c */
-  BAI     *transposed;                    /* which has it; NULL: nobody has asked for it */
-  BAI     *origin;                        /* whose transposed operator this one has; NULL: it is one that users have, */
-  PetscInt origin_setups, origin_updates; /* which had been set up, and had got new values, so many times */
+  BAI     *transposed;     /* The one with the transposed matrix; NULL: nobody has asked for it */
+  BAI     *origin;         /* The one whose transpose this is; NULL: this one is of users */
+  PetscInt origin_setups;  /* Set-ups of the origin at the last set-up of this one */
+  PetscInt origin_updates; /* New values of the origin by then */
 
-  /* Many levels: levels.c */
   BAIHierarchy hierarchy; /* NULL for PCBAI */
 
   PetscViewer       viewer; /* of -ksp_bai_stats, or NULL */
@@ -76,6 +77,7 @@ struct BAI_ {
 
 /* options.c */
 PETSC_INTERN PetscErrorCode BAIInitialize(PetscObject, const BAIFace *, BAI *);
+PETSC_INTERN void           BAIChanged(BAI *);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, const BAIFace *, BAI **);
 PETSC_INTERN PetscErrorCode BAIOptionsEqual(const BAIFace *, const void *, const void *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIOptionsStandard(const BAIFace *, void *);
@@ -88,43 +90,39 @@ typedef enum {
   BAI_OF_BOTH,
   BAI_OF_EITHER
 } BAIOptionOf;
-PETSC_INTERN const char    *BAIOptionsGiven(const BAI *, BAIOptionOf);
+PETSC_INTERN const char    *BAIFirstGiven(const BAI *, BAIOptionOf);
 PETSC_INTERN PetscErrorCode BAIOptionIsGiven(const BAI *, const char field[], PetscBool *);
-/* Whether PETSc reads a word as that; yes: its value as BAI_WORD_BOOL, else NULL */
-typedef enum {
-  BAI_WORD_INT,
-  BAI_WORD_REAL,
-  BAI_WORD_BOOL
-} BAIWord;
-PETSC_INTERN PetscErrorCode BAIReadsAs(BAIWord, const char word[], PetscBool *is, PetscBool *yes);
+/* The first option of this method that users gave, or NULL */
+static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
+{
+  return bai->asked ? BAIFirstGiven(bai, of) : NULL;
+}
+PETSC_INTERN PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 
 /* Setters and getters call these after they have checked their arguments. value is of the type of the field */
 PETSC_INTERN PetscErrorCode BAISetOption(PetscObject, const BAIFace *, const char field[], const void *value);
 PETSC_INTERN PetscErrorCode BAIGetOption(PetscObject, const BAIFace *, const char field[], void *value);
 
-/* convert.c */
+/* matrix.c */
+PETSC_INTERN PetscErrorCode BAITakeValues(const BAI *, Mat, PetscBool anyway, BAIVersion *known, PetscBool *others);
+PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHasEntries(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIConvert(BAI *, Mat, Mat *);
-
-/* csr.c */
 PETSC_INTERN PetscErrorCode BAIGetParts(PetscObject, Mat, Mat *, Mat *, PetscInt *, const PetscInt **);
 PETSC_INTERN PetscErrorCode BAIGetRows(BAIBackend, Mat, BAICSR *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIGetMatrix(BAIBackend, Mat, Mat, PetscInt, BAIMatrix *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
-PETSC_INTERN PetscErrorCode BAIDeviceOf(PetscMPIInt, int *, void **);
 
 /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 PETSC_INTERN PetscErrorCode BAISetUpTransposed(BAI *, BAI **);
-PETSC_INTERN PetscErrorCode BAIDestroyTransposed(BAI *);
 
 /* status.c */
-PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
-PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
-PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
-PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 
 /* vec.c */
 typedef enum {
@@ -134,27 +132,36 @@ typedef enum {
 } BAIAccess;
 PETSC_INTERN PetscErrorCode BAIVecGetArray(BAIBackend, Vec, BAIAccess, BAIScalar **, BAIMemory *);
 PETSC_INTERN PetscErrorCode BAIVecRestoreArray(BAIBackend, Vec, BAIAccess, BAIScalar **);
-PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
+
+/* A sum of squares that neither over- nor underflow spoilt: what was lost of it in small terms is below rounding */
+static inline PetscBool BAIIsExactSquare(PetscReal square)
+{
+  const PetscReal least_normal = sizeof(PetscReal) > sizeof(float) ? (PetscReal)DBL_MIN : (PetscReal)FLT_MIN;
+
+  return (PetscBool)(square >= least_normal / PETSC_MACHINE_EPSILON &&
+                     square <= PETSC_MAX_REAL * PETSC_MACHINE_EPSILON);
+}
 PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 
-/* ranks/node.c */
+/* node.c */
 PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
-PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
 PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
+PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
+PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 PETSC_INTERN PetscErrorCode BAIAllCan(const BAI *, BAIStatus, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
-/* ranks/mailbox.c */
+/* mailbox.c */
 typedef struct BAIMailbox_ *BAIMailbox;
 PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailbox *);
 PETSC_INTERN void           BAIMailboxRestore(BAIMailbox *);
 PETSC_INTERN void          *BAIMailboxOf(const struct BAIMailbox_ *, PetscMPIInt);
 PETSC_INTERN PetscErrorCode BAIMailboxDestroyAll(void);
 
-/* ranks/halo.c: rows whose values other ranks read, and what this one reads of them */
+/* halo.c: rows whose values other ranks read, and what this one reads of them */
 typedef struct {
   PetscMPIInt  n, *rank;     /* peers, ascending */
   PetscInt    *first, *last; /* of those that are sent, which each of them reads; */

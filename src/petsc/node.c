@@ -1,8 +1,9 @@
 /*
-   The ranks of a node, its cores, and what all ranks can
+   The ranks of a node, its cores, their threads, and what all ranks can or agree on
 */
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "baiimpl.h"
+#include <limits.h>
 #include <omp.h>
 #include <petsc/private/petscimpl.h>
 #include <sched.h>
@@ -146,5 +147,31 @@ PetscErrorCode BAIGetThreads(const BAI *bai, int *threads)
                       "Ranks x threads exceed the cores: this rank has %.3g of them, and runs %d of %d threads\n",
                       cores, *threads, wanted));
   told = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   All ranks fail if this one does, by mine, or another; those whose fault it is not name the first rank that it is.
+   Otherwise most, if it is not NULL, is set to the largest of all ranks'
+*/
+PetscErrorCode BAIAgree(const BAI *bai, PetscErrorCode mine, int *most)
+{
+  const MPI_Comm comm = PetscObjectComm(bai->obj);
+  PetscMPIInt    rank, size;
+  struct {
+    int value, rank;
+  } in, out;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  in.value = mine ? INT_MAX : most ? *most : 0;
+  in.rank  = rank;
+  out      = in;
+  if (size > 1) PetscCallMPI(MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MAXLOC, comm));
+  PetscCall(mine);
+  PetscCheck(out.value != INT_MAX, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "Block-asynchronous iteration failed on rank %d of %d, whose error message says why", out.rank, size);
+  if (most) *most = out.value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,10 +26,7 @@ enum {
 
 typedef enum {
   IS_INT,
-  IS_COUNT,
-  IS_POSITIVE,
   IS_REAL,
-  IS_FRACTION,
   IS_FLAG,
   IS_FLAG_OR_AUTO,
   IS_VIEWER,
@@ -45,33 +42,37 @@ typedef struct {
   double             standard[FACES];
   BAIOptionOf        of;
   Kind               kind;
-  PetscInt           least, most; /* IS_INT, IS_COUNT, IS_REAL; most is 0 if there is none */
-  const char        *meaning;     /* IS_INT: of the least value; IS_POSITIVE: of 0, NULL if that is not allowed */
+  double             least, most; /* of numbers; a real one is less than most */
+  PetscBool          positive;    /* a real number is above zero */
   PetscBool          or_auto[FACES];
+  const char        *allowed; /* in words; NULL: one of these */
   const char *const *names;
 } Option;
 
-#define BOTH(value)               KSP_PC(value, value)
-#define KSP_PC(ksp, pc)           .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
-#define KSP_ONLY(value)           .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
-#define PC_ONLY(value)            .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
-#define MG_ONLY(value)            .has = {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, .standard = {0, 0, value}
-#define RELAXATION                .of = BAI_OF_RELAXATION
-#define KRYLOV                    .of = BAI_OF_KRYLOV
-#define BOTH_METHODS              .of = BAI_OF_BOTH
-#define EITHER                    .of = BAI_OF_EITHER
-#define AT_LEAST(n, what)         .kind = IS_INT, .least = n, .meaning = what
-#define BETWEEN(n, m)             .kind = IS_INT, .least = n, .most = m, .meaning = ""
-#define POSITIVE_OR_0(what)       .kind = IS_POSITIVE, .meaning = what
-#define POSITIVE_OR_AUTO(ksp, pc) .kind = IS_POSITIVE, .or_auto = {ksp, pc}
-#define COUNT(n, what)            .kind = IS_COUNT, .least = 1, .most = n
-#define REAL_AT_LEAST(n, what)    .kind = IS_REAL, .least = n
-#define FRACTION                  .kind = IS_FRACTION
+#define BOTH(value)       KSP_PC(value, value)
+#define KSP_PC(ksp, pc)   .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
+#define KSP_ONLY(value)   .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
+#define PC_ONLY(value)    .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
+#define MG_ONLY(value)    .has = {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, .standard = {0, 0, value}
+#define RELAXATION        .of = BAI_OF_RELAXATION
+#define KRYLOV            .of = BAI_OF_KRYLOV
+#define BOTH_METHODS      .of = BAI_OF_BOTH
+#define EITHER            .of = BAI_OF_EITHER
+#define INT(n, m, words)  .kind = IS_INT, .least = n, .most = m, .allowed = words
+#define REAL(n, m, words) .kind = IS_REAL, .least = n, .most = m, .allowed = words
+#define AT_LEAST(n, what) \
+  INT(n, PETSC_MAX_INT, sizeof(what) > 1 ? "at least " #n " (" #n ": " what ")" : "at least " #n)
+#define BETWEEN(n, m)             INT(n, m, "at least " #n " and at most " #m)
+#define COUNT(n, what)            INT(1, n, "auto, or at least 1 and at most " #n), .or_auto = {AUTO, AUTO, AUTO}
+#define POSITIVE_OR_0(what)       REAL(0, INFINITY, "a positive number, or 0 (" what ")")
+#define POSITIVE_OR_AUTO(ksp, pc) REAL(0, INFINITY, "a positive number"), .positive = PETSC_TRUE, .or_auto = {ksp, pc}
+#define REAL_AT_LEAST(n, what)    REAL(n, INFINITY, "a number, at least " #n)
+#define FRACTION                  REAL(0, 1, "at least 0 and less than 1")
 #define AUTO                      PETSC_TRUE
 #define NO_AUTO                   PETSC_FALSE
-#define FLAG                      .kind = IS_FLAG
-#define FLAG_OR_AUTO              .kind = IS_FLAG_OR_AUTO
-#define VIEWER                    .kind = IS_VIEWER
+#define FLAG                      .kind = IS_FLAG, .allowed = "true or false"
+#define FLAG_OR_AUTO              .kind = IS_FLAG_OR_AUTO, .allowed = "auto, true or false"
+#define VIEWER                    .kind = IS_VIEWER, .allowed = "true, false, or ascii:FILE"
 #define NAMES(array)              .kind = IS_NAME, .names = array
 #define OPTION(field, Function, type, standard, method, range, says) \
   {.name = #field, .function = #Function, .text = says, .offset = offsetof(OPTIONS, field), standard, method, range},
@@ -85,16 +86,6 @@ static const Option all[] = {
 };
 _Static_assert(PETSC_STATIC_ARRAY_LENGTH(all) <= 64, "BAI has a bit for each of them");
 
-static PetscBool IsInteger(Kind kind)
-{
-  return (PetscBool)(kind == IS_INT || kind == IS_COUNT);
-}
-
-static PetscBool IsBoolean(Kind kind)
-{
-  return (PetscBool)(kind == IS_FLAG || kind == IS_VIEWER);
-}
-
 /* Enums, PetscBool3 among them, are read and written as the int that they are */
 static PetscBool IsEnum(Kind kind)
 {
@@ -103,10 +94,9 @@ static PetscBool IsEnum(Kind kind)
 
 static size_t SizeOf(Kind kind)
 {
-  return IsInteger(kind) ? sizeof(PetscInt)
-    : IsBoolean(kind)    ? sizeof(PetscBool)
-    : IsEnum(kind)       ? sizeof(int)
-                         : sizeof(PetscReal);
+  if (kind == IS_INT) return sizeof(PetscInt);
+  if (kind == IS_REAL) return sizeof(PetscReal);
+  return IsEnum(kind) ? sizeof(int) : sizeof(PetscBool);
 }
 
 static void *FieldOf(const Option *option, void *options)
@@ -119,8 +109,15 @@ static void *OptionsOf(BAI *bai)
   return bai->face->levels ? (void *)&bai->hierarchy->options : (void *)&bai->options;
 }
 
-/* The first option of this method that users gave, or NULL */
-const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
+/* Options of this one are others from now on */
+void BAIChanged(BAI *bai)
+{
+  static PetscInt64 changes;
+
+  bai->change = ++changes;
+}
+
+const char *BAIFirstGiven(const BAI *bai, BAIOptionOf of)
 {
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
     if (all[k].of == of && (bai->asked >> k & 1)) return all[k].name;
@@ -138,10 +135,10 @@ PetscErrorCode BAIOptionsStandard(const BAIFace *face, void *options)
     void        *field    = FieldOf(&all[k], options);
 
     if (!all[k].has[face->number]) continue;
-    if (IsInteger(all[k].kind)) *(PetscInt *)field = (PetscInt)standard;
-    else if (IsBoolean(all[k].kind)) *(PetscBool *)field = (PetscBool)(standard != 0);
+    if (all[k].kind == IS_INT) *(PetscInt *)field = (PetscInt)standard;
+    else if (all[k].kind == IS_REAL) *(PetscReal *)field = (PetscReal)standard;
     else if (IsEnum(all[k].kind)) *(int *)field = (int)standard;
-    else *(PetscReal *)field = (PetscReal)standard;
+    else *(PetscBool *)field = (PetscBool)(standard != 0);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,6 +150,7 @@ PetscErrorCode BAIInitialize(PetscObject obj, const BAIFace *face, BAI *bai)
   bai->obj       = obj;
   bai->face      = face;
   bai->relax.tau = 1.0;
+  BAIChanged(bai);
   if (!face->levels) PetscCall(BAIOptionsStandard(face, &bai->options)); /* else BAIHierarchyCreate() does it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,50 +191,26 @@ PetscErrorCode BAIOptionName(const BAI *bai, const char option[], char name[], s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What its values must be, in words */
+/* The number of words of an array for PETSc, behind which there are its type, its prefix and NULL */
+static int CountNames(const char *const names[])
+{
+  int count = 0;
+
+  while (names[count + 2]) count++;
+  return count;
+}
+
+/* The values that an option may have, in words */
 static PetscErrorCode Allowed(const Option *option, int face, char text[], size_t len)
 {
+  const PetscBool or_auto = (PetscBool)(option->or_auto[face] && option->kind == IS_REAL);
+
   PetscFunctionBegin;
-  switch (option->kind) {
-  case IS_INT:
-    PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT, option->least));
-    if (option->most)
-      PetscCall(
-        PetscSNPrintf(text, len, "at least %" PetscInt_FMT " and at most %" PetscInt_FMT, option->least, option->most));
-    if (option->meaning[0])
-      PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " (%" PetscInt_FMT ": %s)", option->least,
-                              option->least, option->meaning));
-    break;
-  case IS_COUNT:
-    PetscCall(PetscSNPrintf(text, len, "auto, or at least 1 and at most %" PetscInt_FMT, option->most));
-    break;
-  case IS_REAL:
-    PetscCall(PetscSNPrintf(text, len, "a number, at least %" PetscInt_FMT, option->least));
-    break;
-  case IS_POSITIVE:
-    PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s%s", option->meaning ? ", or 0 (" : "",
-                            option->meaning ? option->meaning : "", option->meaning ? ")" : "",
-                            option->or_auto[face] ? ", or auto" : ""));
-    break;
-  case IS_FRACTION:
-    PetscCall(PetscSNPrintf(text, len, "at least 0 and less than 1%s", option->or_auto[face] ? ", or auto" : ""));
-    break;
-  case IS_FLAG:
-    PetscCall(PetscSNPrintf(text, len, "true or false"));
-    break;
-  case IS_FLAG_OR_AUTO:
-    PetscCall(PetscSNPrintf(text, len, "auto, true or false"));
-    break;
-  case IS_VIEWER:
-    PetscCall(PetscSNPrintf(text, len, "true, false, or ascii:FILE"));
-    break;
-  case IS_NAME:
-    PetscCall(PetscSNPrintf(text, len, "one of %s", option->names[0]));
-    for (int n = 1; option->names[n + 2]; n++) {
-      PetscCall(PetscStrlcat(text, ", ", len));
-      PetscCall(PetscStrlcat(text, option->names[n], len));
-    }
-    break;
+  if (option->allowed) PetscCall(PetscSNPrintf(text, len, "%s%s", option->allowed, or_auto ? ", or auto" : ""));
+  else PetscCall(PetscSNPrintf(text, len, "one of %s", option->names[0]));
+  for (int n = 1; !option->allowed && n < CountNames(option->names); n++) {
+    PetscCall(PetscStrlcat(text, ", ", len));
+    PetscCall(PetscStrlcat(text, option->names[n], len));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,75 +226,63 @@ static PetscErrorCode WrongValue(const BAI *bai, const Option *option, const cha
   SETERRQ(PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be %s", name, value, allowed);
 }
 
-static PetscErrorCode CheckReal(const BAI *bai, const Option *option, PetscReal value, PetscBool right)
+/* In the range of its option; or_auto: PETSC_DECIDE is auto, and no number */
+static PetscBool IsRight(const Option *option, PetscBool or_auto, const void *value)
 {
-  char text[32];
+  switch (option->kind) {
+  case IS_INT: {
+    const PetscInt number = *(const PetscInt *)value;
 
-  PetscFunctionBegin;
-  if (right) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%g", (double)value));
-  PetscCall(WrongValue(bai, option, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* In the range of numbers */
-static PetscBool IsRight(const Option *option, PetscReal value)
-{
-  if (option->kind == IS_FRACTION) return (PetscBool)(value >= 0 && value < 1);
-  if (option->kind == IS_REAL) return (PetscBool)(value >= (PetscReal)option->least && !PetscIsInfOrNanReal(value));
-  return (PetscBool)((value > 0 && !PetscIsInfOrNanReal(value)) || (option->meaning && value == 0));
-}
-
-static PetscErrorCode CheckInt(const BAI *bai, const Option *option, PetscInt value, PetscBool right)
-{
-  char text[32];
-
-  PetscFunctionBegin;
-  if (right) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT, value));
-  PetscCall(WrongValue(bai, option, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* word is NULL if the value came as a number */
-static PetscErrorCode CheckName(const BAI *bai, const Option *option, const char word[], int value)
-{
-  int       count = 0;
-  PetscBool known = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  for (; option->names[count + 2] && !known; count++) {
-    if (word) PetscCall(PetscStrcasecmp(word, option->names[count], &known));
+    return (PetscBool)((or_auto && number == PETSC_DECIDE) ||
+                       ((double)number >= option->least && (double)number <= option->most));
   }
-  if (word && !known) PetscCall(WrongValue(bai, option, word));
-  if (!word) PetscCall(CheckInt(bai, option, value, (PetscBool)(value >= 0 && value < count)));
+  case IS_REAL: {
+    const double number = (double)*(const PetscReal *)value;
+
+    return (PetscBool)((or_auto && number == PETSC_DECIDE) ||
+                       (number >= option->least && number < option->most && (number > 0 || !option->positive)));
+  }
+  case IS_FLAG_OR_AUTO: {
+    const int flag = *(const int *)value;
+
+    return (PetscBool)(flag == PETSC_BOOL3_UNKNOWN || flag == PETSC_BOOL3_FALSE || flag == PETSC_BOOL3_TRUE);
+  }
+  case IS_NAME:
+    return (PetscBool)(*(const int *)value >= 0 && *(const int *)value < CountNames(option->names));
+  default:
+    return PETSC_TRUE;
+  }
+}
+
+/* A value as users type it; an enum that is not right as its number */
+static PetscErrorCode ValueText(const Option *option, PetscBool or_auto, const void *value, char text[], size_t len)
+{
+  const PetscBool right = IsRight(option, or_auto, value);
+
+  PetscFunctionBegin;
+  if (option->kind == IS_INT && !(or_auto && *(const PetscInt *)value == PETSC_DECIDE))
+    PetscCall(PetscSNPrintf(text, len, "%" PetscInt_FMT, *(const PetscInt *)value));
+  else if (option->kind == IS_REAL && !(or_auto && *(const PetscReal *)value == PETSC_DECIDE))
+    PetscCall(PetscSNPrintf(text, len, "%g", (double)*(const PetscReal *)value));
+  else if (IsEnum(option->kind) && !right) PetscCall(PetscSNPrintf(text, len, "%d", *(const int *)value));
+  else if (option->kind == IS_NAME) PetscCall(PetscStrncpy(text, option->names[*(const int *)value], len));
+  else if (option->kind == IS_FLAG || option->kind == IS_VIEWER)
+    PetscCall(PetscStrncpy(text, PetscBools[*(const PetscBool *)value], len));
+  else if (option->kind == IS_FLAG_OR_AUTO && *(const int *)value != PETSC_BOOL3_UNKNOWN)
+    PetscCall(PetscStrncpy(text, PetscBools[*(const int *)value], len));
+  else PetscCall(PetscStrncpy(text, "auto", len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The value is in its range, or an error names the option, the value and what is allowed */
-static PetscErrorCode CheckValue(const BAI *bai, const Option *option, const void *value)
+static PetscErrorCode CheckValue(const BAI *bai, const Option *option, PetscBool or_auto, const void *value)
 {
+  char text[64];
+
   PetscFunctionBegin;
-  if (option->kind == IS_NAME) PetscCall(CheckName(bai, option, NULL, *(const int *)value));
-  else if (option->kind == IS_FLAG_OR_AUTO) {
-    const int flag = *(const int *)value;
-
-    PetscCall(
-      CheckInt(bai, option, flag,
-               (PetscBool)(flag == PETSC_BOOL3_UNKNOWN || flag == PETSC_BOOL3_FALSE || flag == PETSC_BOOL3_TRUE)));
-  } else if (IsInteger(option->kind)) {
-    const PetscInt count = *(const PetscInt *)value;
-
-    PetscCall(CheckInt(bai, option, count,
-                       (PetscBool)((count >= option->least && (!option->most || count <= option->most)) ||
-                                   (option->kind == IS_COUNT && count == PETSC_DECIDE))));
-  } else if (!IsBoolean(option->kind)) {
-    const PetscReal number = *(const PetscReal *)value;
-
-    PetscCall(CheckReal(bai, option, number,
-                        (PetscBool)(IsRight(option, number) ||
-                                    (option->or_auto[bai->face->number] && number == PETSC_DECIDE))));
-  }
+  if (IsRight(option, or_auto, value)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ValueText(option, or_auto, value, text, sizeof(text)));
+  PetscCall(WrongValue(bai, option, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -356,9 +318,10 @@ PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscCall(BAIGet(obj, face, &bai));
   if (!bai) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Find(face, field, &k));
-  PetscCall(CheckValue(bai, &all[k], value));
+  PetscCall(CheckValue(bai, &all[k], all[k].or_auto[face->number], value));
   PetscCall(PetscMemcpy(FieldOf(&all[k], OptionsOf(bai)), value, SizeOf(all[k].kind)));
   bai->asked |= (uint64_t)1 << k;
+  BAIChanged(bai);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -403,131 +366,51 @@ PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As PetscOptionsEnum(), but an unknown word is met with the list of the known ones */
-static PetscErrorCode OptionsName(const BAI *bai, const Option *option, const char key[], const char text[],
-                                  const char man[], int *value, BAIOptionItems PetscOptionsObject)
+/* Whether PETSc reads a word as a PetscBool; an option without a value is yes */
+PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes)
 {
-  char      name[PETSC_MAX_OPTION_NAME], word[64];
-  PetscBool set;
-  PetscEnum e = (PetscEnum)*value;
+  static const char *const words[] = {"false", "no", "off", "0", "true", "yes", "on", "1"};
+  PetscInt                 index   = 0;
 
   PetscFunctionBegin;
-  PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
-  PetscCall(PetscOptionsGetString(bai->obj->options, NULL, name, word, sizeof(word), &set));
-  if (set) PetscCall(CheckName(bai, option, word, 0));
-  PetscCall(PetscOptionsEnum(key, text, man, option->names, e, &e, NULL));
-  *value = (int)e;
+  PetscCall(PetscEListFind(PETSC_STATIC_ARRAY_LENGTH(words), words, word, &index, is)); /* no word is any of them */
+  *yes = (PetscBool)(!word[0] || index > 3);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BAIReadsAs(BAIWord kind, const char word[], PetscBool *is, PetscBool *yes)
+/* The value that a word stands for; right: it stands for one; is_auto: it is auto. An ASCII
+   viewer is yes, see BAIStatsGetViewer() */
+static PetscErrorCode ReadWord(const Option *option, PetscBool is_auto, const char word[], void *value,
+                               PetscBool *right)
 {
-  PetscErrorCode code;
-  PetscInt       count;
-  PetscReal      number;
-  PetscBool      flag = PETSC_TRUE; /* an option without a value is yes */
+  char     *end;
+  PetscInt  index = 0;
+  PetscBool yes   = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  if (kind == BAI_WORD_INT) code = PetscOptionsStringToInt(word, &count);
-  else if (kind == BAI_WORD_REAL) code = PetscOptionsStringToReal(word, &number);
-  else code = word[0] ? PetscOptionsStringToBool(word, &flag) : PETSC_SUCCESS;
-  PetscCall(PetscPopErrorHandler());
-  *is = (PetscBool)!code;
-  if (*is && kind == BAI_WORD_BOOL) *yes = flag; /* PETSc sets its flag even where it fails */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  *right = is_auto;
+  if (option->kind == IS_INT) {
+    const long long number = is_auto ? PETSC_DECIDE : strtoll(word, &end, 10);
 
-/* PETSc's errors about words that are no number, or neither yes nor no, do not name the option */
-static PetscErrorCode CheckWord(const BAI *bai, const Option *option)
-{
-  char      name[PETSC_MAX_OPTION_NAME], word[64];
-  PetscBool set, right, yes;
-
-  PetscFunctionBegin;
-  PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
-  PetscCall(PetscOptionsGetString(bai->obj->options, NULL, name, word, sizeof(word), &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIReadsAs(option->kind == IS_FLAG ? BAI_WORD_BOOL : BAI_WORD_INT, word, &right, &yes));
-  if (!right) PetscCall(WrongValue(bai, option, word));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A number, or auto where there is that. PETSC_DECIDE, which is -1, is no number that users may type */
-static PetscErrorCode OptionsNumber(const BAI *bai, const Option *option, const char key[], const char text[],
-                                    const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
-{
-  char      now[32], word[32], *end = NULL;
-  PetscBool set, is_auto = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(now, sizeof(now), "%g", (double)*value));
-  PetscCall(PetscOptionsString(key, text, man, *value == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  if (option->or_auto[bai->face->number]) PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
-  *value = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
-  if (is_auto) PetscFunctionReturn(PETSC_SUCCESS);
-  if (end == word || *end) PetscCall(WrongValue(bai, option, word));
-  PetscCall(CheckReal(bai, option, *value, IsRight(option, *value)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A number of things, or auto. What stands for that is no number that users may type */
-static PetscErrorCode OptionsCount(const BAI *bai, const Option *option, const char key[], const char text[],
-                                   const char man[], PetscInt *value, BAIOptionItems PetscOptionsObject)
-{
-  char           now[32], word[32], *end = NULL;
-  PetscBool      set, is_auto;
-  PetscLogDouble number;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(now, sizeof(now), "%" PetscInt_FMT, *value));
-  PetscCall(PetscOptionsString(key, text, man, *value == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
-  number = strtod(word, &end);
-  if (!is_auto &&
-      (end == word || *end || number != floor(number) || number < (PetscLogDouble)option->least ||
-       number > (PetscLogDouble)option->most))
-    PetscCall(WrongValue(bai, option, word));
-  *value = is_auto ? PETSC_DECIDE : (PetscInt)number;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Yes, no, or auto */
-static PetscErrorCode OptionsFlagOrAuto(const BAI *bai, const Option *option, const char key[], const char text[],
-                                        const char man[], int *value, BAIOptionItems PetscOptionsObject)
-{
-  const char *now = *value == PETSC_BOOL3_UNKNOWN ? "auto" : *value == PETSC_BOOL3_TRUE ? "true" : "false";
-  char        word[32];
-  PetscBool   set, is_auto, is_bool, yes = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsString(key, text, man, now, word, sizeof(word), &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
-  PetscCall(BAIReadsAs(BAI_WORD_BOOL, word, &is_bool, &yes));
-  if (!is_auto && !is_bool) PetscCall(WrongValue(bai, option, word));
-  *value = is_auto ? PETSC_BOOL3_UNKNOWN : yes ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Yes, no, or an ASCII viewer, which is yes: see BAIStatsGetViewer() */
-static PetscErrorCode OptionsViewer(const BAI *bai, const Option *option, const char key[], const char man[],
-                                    PetscBool *value, BAIOptionItems PetscOptionsObject)
-{
-  char      word[PETSC_MAX_PATH_LEN];
-  PetscBool set, known, yes = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsString(key, option->text, man, *value ? "true" : "false", word, sizeof(word), &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIReadsAs(BAI_WORD_BOOL, word, &known, &yes));
-  if (!known && word[0] != ':') {
-    PetscCall(PetscStrncmp(word, "ascii", 5, &known));
-    if (!known) PetscCall(WrongValue(bai, option, word));
+    if (!is_auto) *right = (PetscBool)(end != word && !*end && (long long)(PetscInt)number == number);
+    *(PetscInt *)value = (PetscInt)number;
+  } else if (option->kind == IS_REAL) {
+    *(PetscReal *)value = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
+    if (!is_auto) *right = (PetscBool)(end != word && !*end);
+  } else if (option->kind == IS_NAME) {
+    PetscCall(PetscEListFind(CountNames(option->names), option->names, word, &index, right));
+    if (!word[0]) *right = PETSC_FALSE; /* which PETSc takes for the first one */
+    *(int *)value = (int)index;
+  } else if (is_auto) *(int *)value = PETSC_BOOL3_UNKNOWN;
+  else {
+    PetscCall(BAIReadsAsBool(word, right, &yes));
+    if (!*right && option->kind == IS_VIEWER) {
+      PetscCall(PetscStrncmp(word, "ascii", 5, right));
+      yes = *right = (PetscBool)(*right || word[0] == ':');
+    }
+    if (option->kind == IS_FLAG_OR_AUTO) *(int *)value = yes ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
+    else *(PetscBool *)value = yes;
   }
-  *value = yes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -550,8 +433,8 @@ PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObj
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
     const Option *option = &all[k];
     void         *field  = FieldOf(option, &o);
-    char          key[64], man[64], allowed[128], text[256], name[PETSC_MAX_OPTION_NAME];
-    PetscBool     set;
+    char          key[64], man[64], allowed[128], text[256], now[64], word[PETSC_MAX_PATH_LEN];
+    PetscBool     set, right, is_auto;
 
     if (!option->has[face]) continue;
     PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_%s_%s", bai->face->name, bai->face->type, option->name));
@@ -559,38 +442,18 @@ PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObj
                             option->function));
     PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
-    PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
-    PetscCall(PetscOptionsHasName(bai->obj->options, NULL, name, &set));
-    if (set) asked |= (uint64_t)1 << k;
-    switch (option->kind) {
-    case IS_INT:
-      PetscCall(CheckWord(bai, option));
-      PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
-      break;
-    case IS_COUNT:
-      PetscCall(OptionsCount(bai, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
-      break;
-    case IS_POSITIVE:
-    case IS_REAL:
-    case IS_FRACTION:
-      PetscCall(OptionsNumber(bai, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
-      break;
-    case IS_FLAG:
-      PetscCall(CheckWord(bai, option));
-      PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
-      break;
-    case IS_FLAG_OR_AUTO:
-      PetscCall(OptionsFlagOrAuto(bai, option, key, text, man, (int *)field, PetscOptionsObject));
-      break;
-    case IS_VIEWER:
-      PetscCall(OptionsViewer(bai, option, key, man, (PetscBool *)field, PetscOptionsObject));
-      break;
-    case IS_NAME:
-      PetscCall(OptionsName(bai, option, key, option->text, man, (int *)field, PetscOptionsObject));
-    }
-    PetscCall(CheckValue(bai, option, field));
+    PetscCall(ValueText(option, option->or_auto[face], field, now, sizeof(now)));
+    PetscCall(PetscOptionsString(key, text, man, now, word, sizeof(word), &set));
+    if (!set) continue;
+    asked |= (uint64_t)1 << k;
+    PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
+    is_auto = (PetscBool)(is_auto && (option->or_auto[face] || option->kind == IS_FLAG_OR_AUTO));
+    PetscCall(ReadWord(option, is_auto, word, field, &right));
+    if (!right) PetscCall(WrongValue(bai, option, word));
+    PetscCall(CheckValue(bai, option, is_auto, field));
   }
   PetscCall(PetscMemcpy(OptionsOf(bai), &o, size));
   bai->asked = asked;
+  BAIChanged(bai);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,64 +10,25 @@
 #include "../multigrid/hierarchy.h"
 #include <petsc/private/petscimpl.h>
 
-/* Work that makes the transposed matrix that of the matrix as it is now */
-enum {
-  WORK_NONE,
-  WORK_VALUES,
-  WORK_ALL
-};
-
-/* The values of At from A. MatTranspose() writes those of a rank's own columns on the host, and does not mark those on
- * a GPU as outdated */
-static PetscErrorCode TransposeValues(Mat A, Mat At)
-{
-  PetscBool    mpi;
-  PetscScalar *values;
-
-  PetscFunctionBegin;
-  PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &At));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)At, MATMPIAIJ, &mpi));
-  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(At, &At, NULL, NULL));
-  PetscCall(MatSeqAIJGetArrayWrite(At, &values));
-  PetscCall(MatSeqAIJRestoreArrayWrite(At, &values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The transposed matrix as A, of type aij, is now, on all ranks alike */
-static PetscErrorCode Transpose(BAI *t, Mat A)
-{
-  PetscObjectState state, nonzero;
-  PetscObjectId    id;
-  int              work = WORK_NONE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  PetscCall(MatGetNonzeroState(A, &nonzero));
-  if (!t->aij || id != t->aij_of || nonzero != t->aij_nonzero) work = WORK_ALL;
-  else if (state != t->aij_state) work = WORK_VALUES;
-  PetscCall(BAIAgree(t, PETSC_SUCCESS, &work));
-  if (work == WORK_ALL) {
-    PetscCall(MatDestroy(&t->aij));
-    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &t->aij));
-  } else if (work == WORK_VALUES) PetscCall(TransposeValues(A, t->aij));
-  t->aij_of      = id;
-  t->aij_state   = state;
-  t->aij_nonzero = nonzero;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The BAI for the transpose of A, of type aij, which is then its aij */
 static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
 {
+  BAI      *t = bai->transposed;
+  PetscBool others;
+
   PetscFunctionBegin;
-  if (!bai->transposed) {
-    PetscCall(PetscNew(&bai->transposed));
-    PetscCall(BAIInitialize(bai->obj, bai->face, bai->transposed));
-    bai->transposed->origin = bai;
+  if (!t) {
+    PetscCall(PetscNew(&t));
+    PetscCall(BAIInitialize(bai->obj, bai->face, t));
+    t->origin       = bai;
+    bai->transposed = t;
   }
-  PetscCall(Transpose(bai->transposed, A));
-  *transposed = bai->transposed;
+  PetscCall(BAITakeValues(t, A, (PetscBool)!t->aij, &t->of_aij, &others));
+  if (others) {
+    PetscCall(MatDestroy(&t->aij));
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &t->aij));
+  }
+  *transposed = t;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,7 +95,7 @@ static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transpose
 
   PetscFunctionBegin;
   if (!t || !t->hierarchy || !t->hierarchy->ready || t->origin_setups != h->setups || t->origin_updates != h->updates) {
-    PetscCall(GetTransposed(bai, bai->aij && bai->aij_of == h->id ? bai->aij : given, &t));
+    PetscCall(GetTransposed(bai, bai->aij && bai->of_aij.id == h->of.id ? bai->aij : given, &t));
     if (!t->hierarchy) PetscCall(BAIHierarchyCreate(t));
     if (t->origin_setups != h->setups) PetscCall(BAIHierarchyReset(t));
     PetscCall(SetNearNullSpace(given, t->aij));
@@ -163,7 +124,7 @@ PetscErrorCode BAIHierarchyApplyTranspose(BAI *bai, Mat given, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BAIDestroyTransposed(BAI *bai)
+static PetscErrorCode DestroyTransposed(BAI *bai)
 {
   PetscFunctionBegin;
   if (!bai->transposed) PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,7 +138,7 @@ PetscErrorCode BAIDestroyTransposed(BAI *bai)
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
-  PetscCall(BAIDestroyTransposed(bai));
+  PetscCall(DestroyTransposed(bai));
   PetscCall(BAIDropEngine(bai));
   PetscCall(BAIScatterDestroy(bai));
   PetscCall(MatDestroy(&bai->aij));

@@ -2,21 +2,7 @@
    Vectors: their arrays where a backend takes them, and norms whose squares are too small or too large for a PetscReal
 */
 #include "baiimpl.h"
-#include <float.h>
 #include <petsc/private/petscimpl.h>
-
-#if defined(PETSC_USE_REAL_SINGLE)
-  #define LEAST_NORMAL FLT_MIN
-#else
-  #define LEAST_NORMAL DBL_MIN
-#endif
-
-/* A sum of squares that neither over- nor underflow spoilt: what was lost of it in small terms is below rounding */
-PetscBool BAIIsExactSquare(PetscReal square)
-{
-  return (PetscBool)(square >= LEAST_NORMAL / PETSC_MACHINE_EPSILON &&
-                     square <= PETSC_MAX_REAL * PETSC_MACHINE_EPSILON);
-}
 
 /* ||v||, also where the squares of its entries are not what they should be */
 PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)

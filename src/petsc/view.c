@@ -1,5 +1,5 @@
 /*
-   What the view says: the options, and what is in use
+   The view of a relaxation: its options, and what is in use
 */
 #include "baiimpl.h"
 
@@ -55,7 +55,7 @@ static PetscErrorCode ViewWeight(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the blocks are, and what they hold of the matrix */
+/* The blocks, and the part of the matrix inside them */
 static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
@@ -86,7 +86,7 @@ static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What ranks exchange, and rows that are swept over otherwise */
+/* The exchange between ranks, and rows that are swept over otherwise */
 static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;

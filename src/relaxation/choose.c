@@ -1,6 +1,7 @@
 /*
    The choices of a relaxation: what its options stand for, by the matrix and where this rank runs
 */
+#define BAI_USE_PETSC_CUDA
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
 #include <float.h>
@@ -132,7 +133,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->stats       = (int)o->stats;
   p->idle_wait   = (int)o->idle_wait;
   ChooseFaults(o, (BAIInt)bai->relax.first, &p->fault);
-  if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node.rank, &p->device, &p->stream));
+  if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(bai->node.rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
    Set-up of a relaxation: chooses what the options leave open, compares it with what is in use, and has the engine made
    or given new values
 */
+#define BAI_USE_PETSC_CUDA
 #include "../petsc/baiimpl.h"
 #include <petsc/private/petscimpl.h>
 
@@ -97,12 +98,12 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
 PetscErrorCode BAIIsOnStream(const BAI *bai, PetscBool *is)
 {
   int   device;
-  void *stream;
+  void *stream = NULL;
 
   PetscFunctionBegin;
   *is = PETSC_TRUE;
   if (!bai->relax.engine || bai->relax.use.backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIDeviceOf(bai->node.rank, &device, &stream));
+  PetscCall(BAIGetDevice(bai->node.rank, &device, &stream));
   *is = (PetscBool)(stream == bai->relax.use.p.stream);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -246,7 +246,7 @@ PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
   PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
   PetscCall(PetscOptionsGetString(bai->obj->options, prefix, key, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIReadsAs(BAI_WORD_BOOL, word, &is, &yes));
+  PetscCall(BAIReadsAsBool(word, &is, &yes));
   if (!is)
     PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->obj), bai->obj->options, prefix, key, &bai->viewer,
                                        &bai->format, &set));

@@ -4,8 +4,8 @@
 */
 #include "kspbai.h"
 
-/* What KSPMatSolve() leaves in the KSP: of all columns the most iterations, the largest residual norm, and the reason
- * of the first one that failed */
+/* The result that KSPMatSolve() leaves in the KSP: the most iterations of all columns, the largest residual norm, and
+   the reason of the first column that failed */
 typedef struct {
   PetscInt           its;
   PetscReal          rnorm;
@@ -78,8 +78,7 @@ static PetscErrorCode SolveColumns(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, 
     PetscCall(BAILogDeviceBegin());
     status = BAILevelsSolveColumns(h->levels, &c, (int)ksp->guess_zero, &t, s);
     PetscCall(BAILogDeviceEnd());
-    for (PetscInt k = 0; k < count && !status.code; k++)
-      flops += (PetscLogDouble)(s[k].its + 1) * (h->flops + h->flops_product);
+    for (PetscInt k = 0; k < count && !status.code; k++) flops += BAISolveFlops(h, s[k].its);
     PetscCall(BAILogDeviceFlops(flops));
     PetscCall(PetscLogEventEnd(BAI_Cycle, B, X, 0, 0));
   }
@@ -154,7 +153,7 @@ static PetscErrorCode CheckSizes(Mat A, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What one call of the engine does of the columns; solutions are those of the columns that it has solved, or NULL */
+/* One call of the engine solves columns. solutions: those of the columns that it has solved, or NULL */
 static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
 {
   BAILevelsSolution *s;
@@ -185,7 +184,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   PetscCall(CheckSizes(A, B, X));
   PetscCall(MatGetSize(B, NULL, &count));
   k->stands = k->stalls = PETSC_FALSE;
-  PetscCall(KSPBAIUpdate(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
+  PetscCall(KSPBAIPrepare(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
   PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
   bcgs = KSPBAIIsBiCGStabOnChip(k); /* until a column that is solved alone takes another method */

@@ -1,27 +1,24 @@
 /*
-   Convergence of a KSPBAI: who looks at its norms, the tests of a guess and of the true residual, and the norm that
+   Convergence of a KSPBAI: looks at its norms, the tests of a guess and of the true residual, and the norm that
    rounding keeps up
 */
 #include "kspbai.h"
 
-/* Monitors or the convergence test may look at x whenever there is a residual norm */
-PetscBool KSPBAISeesX(KSP ksp)
+/* Amat, or Pmat if only that has entries */
+PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
 {
-  return (PetscBool)(ksp->numbermonitors ||
-                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
-}
+  PetscBool has;
+  Mat       A, P;
 
-/* The residual norm of every iteration is shown, kept, or tested by the user */
-PetscBool KSPBAIIsWatched(KSP ksp)
-{
-  return (PetscBool)(ksp->res_hist || KSPBAISeesX(ksp) || BAIMinimumIterations(ksp) > 0);
-}
-
-/* max_it iterations count as convergence, see KSPConvergedDefaultSetConvergedMaxits() */
-PetscBool KSPBAITakesMaxIts(KSP ksp)
-{
-  return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->cnvP &&
-                     ((KSPConvergedDefaultCtx *)ksp->cnvP)->convmaxits);
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, &P));
+  *B = A;
+  if (A == P) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHasEntries(A, &has));
+  if (has) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHasEntries(P, &has));
+  if (has) *B = P;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -49,23 +46,55 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Besides ||b - A x|| the residual is tested row by row over the diagonal of the matrix, so that rows on another scale
-   than the others, as those of boundary conditions, do not hide these. A user who names a norm, or has a convergence
-   test of another kind, gets that alone
-*/
-PetscBool KSPBAITestsTwice(KSP ksp)
+/* Logs, shows and tests a residual norm as KSPs of PETSc do. The convergence test is not asked above the goal */
+static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
-  const KSPConvergedDefaultCtx *test = (KSPConvergedDefaultCtx *)ksp->cnvP;
+  const KSP ksp = w->ksp;
 
-  return (PetscBool)(ksp->normtype_set == KSP_NORM_DEFAULT && ksp->converged == KSPConvergedDefault && test &&
-                     !test->initialrtol && !test->mininitialrtol);
+  PetscFunctionBegin;
+  ksp->its   = its;
+  ksp->rnorm = rnorm;
+  PetscCall(KSPLogResidualHistory(ksp, rnorm));
+  PetscCall(KSPMonitor(ksp, its, rnorm));
+  if (!its) PetscCall(KSPBAITestGuess(ksp, rnorm));
+  else PetscCall((*ksp->converged)(ksp, its, rnorm, &ksp->reason, ksp->cnvP));
+  if (w->goal > 0 && rnorm > w->goal && (ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL))
+    ksp->reason = KSP_CONVERGED_ITERATING;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The user names a norm that is not that of b - A x */
-PetscBool KSPBAINamesNorm(KSP ksp)
+/* Shows and tests a residual norm, with x as users know it */
+static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
-  return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);
+  KSP_BAI        *k     = (KSP_BAI *)w->ksp->data;
+  const PetscBool shows = KSPBAISeesX(w->ksp);
+
+  PetscFunctionBegin;
+  if (shows && w->v) PetscCall(BAIHierarchyShow(KSPBAIGetOwner(k), w->ksp->vec_sol, w->v));
+  if (shows && k->scale != 1.0) PetscCall(VecScale(w->ksp->vec_sol, 1.0 / k->scale));
+  PetscCall(Look(w, its, rnorm / k->scale));
+  if (shows && k->scale != 1.0) PetscCall(VecScale(w->ksp->vec_sol, k->scale));
+  if (shows && w->v) PetscCall(BAIHierarchyUnshow(KSPBAIGetOwner(k), w->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nonzero: the method is to stop */
+int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
+{
+  BAIWatcher     *w    = (BAIWatcher *)watcher;
+  const PetscBool ours = (PetscBool)(w->ksp->converged == KSPConvergedDefault);
+
+  if (w->its == (PetscInt)its) return 0; /* KSPFGMRES shows what it restarts from twice */
+  w->its = (PetscInt)its;
+  if (!its) {
+    w->rnorm0 = (PetscReal)rnorm;
+    BAIStallBegin(&w->stall, 0, (double)rnorm * (double)rnorm);
+  }
+  if (w->before && !its) return 0;
+  w->code = LookAtX(w, w->before + (PetscInt)its, (PetscReal)rnorm);
+  if (!w->code && !w->ksp->reason && ours && its)
+    w->stalls = (PetscBool)(BAIStalls(&w->stall, (int)its, (double)rnorm * (double)rnorm) != 0);
+  return w->code || w->ksp->reason || w->stalls;
 }
 
 /* Vectors for a residual and a correction, of the matrix that has entries, as another one may not know its vectors.
@@ -88,36 +117,20 @@ PetscErrorCode KSPBAINeedWork(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a solve is with A^T, and that is not A */
-PetscErrorCode KSPBAIIsTransposed(KSP ksp, PetscBool *is)
+/* The work vector bai.r becomes b - A x, or b - A^T x in KSPSolveTranspose(); rnorm its norm, unless that is NULL */
+PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  PetscBool known, symmetric;
-  Mat       A;
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+  Mat      A;
 
   PetscFunctionBegin;
-  *is = ksp->transpose_solve;
-  if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAINeedWork(ksp));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-  if (known && symmetric) *is = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* r = b - A x, or b - A^T x in KSPSolveTranspose() */
-PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, Vec r)
-{
-  Mat       A;
-  PetscBool transposed;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
-  if (!transposed) {
-    PetscCall(MatResidual(A, b, x, r));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatMultTranspose(A, x, r));
-  PetscCall(VecAYPX(r, -1.0, b));
+  if (k->transposed) {
+    PetscCall(MatMultTranspose(A, x, k->bai.r));
+    PetscCall(VecAYPX(k->bai.r, -1.0, b));
+  } else PetscCall(MatResidual(A, b, x, k->bai.r));
+  if (rnorm) PetscCall(BAIVecNorm(k->bai.r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +141,7 @@ static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
   PetscBool           others;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAITakeValues(k, A, (PetscBool)!k->weights, &k->of_weights, &others));
+  PetscCall(BAITakeValues(&k->bai, A, (PetscBool)!k->weights, &k->of_weights, &others));
   if (!others) PetscFunctionReturn(PETSC_SUCCESS);
   if (id != k->of_weights.id) PetscCall(VecDestroy(&k->weights));
   if (!k->weights) PetscCall(MatCreateVecs(A, NULL, &k->weights));
@@ -163,15 +176,13 @@ PetscErrorCode KSPBAIScaledNorms(KSP ksp, Vec b, Vec r, BAILevelsSolution *s)
 
 /* A bound of ||A||: levels of a Hermitian matrix know one; else it is computed, on the host also if the matrix is on a
    GPU */
-static PetscErrorCode BoundNorm(KSP ksp, Mat A, PetscReal *norm)
+static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 {
-  BAI      *mg;
   PetscReal norm1, norminf;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAIGetMG(ksp, &mg));
-  *norm = mg ? (PetscReal)mg->hierarchy->info.norm : 0;
-  if (((KSP_BAI *)ksp->data)->runner == BAI_BY_LEVELS && *norm > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  *norm = k->runner == BAI_BY_LEVELS ? (PetscReal)k->mg->hierarchy->info.norm : 0;
+  if (*norm > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatNorm(A, NORM_1, &norm1));
   PetscCall(MatNorm(A, NORM_INFINITY, &norminf));
   *norm = PetscSqrtReal(norm1) * PetscSqrtReal(norminf);
@@ -195,7 +206,7 @@ PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
   PetscCall(KSPBAIGetMatOfEntries(ksp, &A)); /* of Pmat it is an estimate */
   PetscCall(BAIHasEntries(A, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BoundNorm(ksp, A, &norm));
+  PetscCall(BoundNorm(k, A, &norm));
   PetscCall(BAIVecNorm(x, &xnorm));
   PetscCall(BAIVecNorm(b, &bnorm));
   k->attainable = multiple * PETSC_MACHINE_EPSILON * (norm * xnorm + bnorm);

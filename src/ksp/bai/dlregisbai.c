@@ -63,7 +63,7 @@ PetscErrorCode BAIInitializePackage(void)
 
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void);
 
-/* What -dll_append libpetscbai.so calls */
+/* PETSc calls this one after -dll_append libpetscbai.so */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void)
 {
   return BAIInitializePackage();

@@ -4,6 +4,22 @@
 */
 #include "kspbai.h"
 
+/* The methods of PETSc that BAIKrylov stands for */
+static const struct {
+  KSPType   type;
+  PetscBool positive; /* for positive definite operators: any norm, and the PC on the left */
+} krylovs[] = {
+  [BAI_KRYLOV_CG]    = {KSPCG,     PETSC_TRUE },
+  [BAI_KRYLOV_FCG]   = {KSPFCG,    PETSC_TRUE },
+  [BAI_KRYLOV_BCGS]  = {KSPFBCGS,  PETSC_FALSE},
+  [BAI_KRYLOV_GMRES] = {KSPFGMRES, PETSC_FALSE},
+};
+
+PetscBool KSPBAIIsPositive(BAIKrylov krylov)
+{
+  return krylovs[krylov].positive;
+}
+
 /* The iterations end when the KSPBAI says so, and before the first one if there are to be none, where KSPCG does one */
 static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason, void *watcher)
 {
@@ -17,31 +33,28 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
 }
 
 /* The norm of the residuals of the inner KSP, which is that of the user where it has it */
-static PetscErrorCode SetNorm(KSP ksp, KSPType type)
+static PetscErrorCode SetNorm(KSP ksp)
 {
   const KSP_BAI    *k     = (KSP_BAI *)ksp->data;
-  const PetscBool   cg    = (PetscBool)(k->krylov == BAI_KRYLOV_CG || k->krylov == BAI_KRYLOV_FCG);
   const KSPNormType named = KSPBAINamesNorm(ksp) ? ksp->normtype : KSP_NORM_UNPRECONDITIONED;
   const char       *prefix;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCheck(cg || named == KSP_NORM_UNPRECONDITIONED, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+  PetscCheck(krylovs[k->krylov].positive || named == KSP_NORM_UNPRECONDITIONED, PetscObjectComm((PetscObject)ksp),
+             PETSC_ERR_SUP,
              "-%sksp_norm_type %s with the method %s of KSPBAI: must be unpreconditioned, default or none; or "
              "-%sksp_bai_krylov cg or fcg",
-             prefix ? prefix : "", KSPNormTypes[named], type, prefix ? prefix : "");
+             prefix ? prefix : "", KSPNormTypes[named], krylovs[k->krylov].type, prefix ? prefix : "");
   PetscCall(KSPSetNormType(k->inner, named));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode KSPBAISetUpInner(KSP ksp)
 {
-  static const KSPType types[] =
-    {[BAI_KRYLOV_CG] = KSPCG, [BAI_KRYLOV_FCG] = KSPFCG, [BAI_KRYLOV_BCGS] = KSPFBCGS, [BAI_KRYLOV_GMRES] = KSPFGMRES};
-  KSP_BAI        *k    = (KSP_BAI *)ksp->data;
-  const KSPType   type = types[k->krylov];
-  const PetscBool cg   = (PetscBool)(k->krylov == BAI_KRYLOV_CG || k->krylov == BAI_KRYLOV_FCG);
-  PetscBool       same = PETSC_FALSE;
+  KSP_BAI      *k    = (KSP_BAI *)ksp->data;
+  const KSPType type = krylovs[k->krylov].type;
+  PetscBool     same = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (k->inner) PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, type, &same));
@@ -59,8 +72,8 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
     PetscCall(KSPSetPC(k->inner, ksp->pc));
     PetscCall(KSPSetType(k->inner, type));
   }
-  PetscCall(KSPSetPCSide(k->inner, cg ? PC_LEFT : PC_RIGHT));
-  PetscCall(SetNorm(ksp, type));
+  PetscCall(KSPSetPCSide(k->inner, krylovs[k->krylov].positive ? PC_LEFT : PC_RIGHT));
+  PetscCall(SetNorm(ksp));
   PetscCall(KSPSetOperators(k->inner, ksp->pc->mat, ksp->pc->pmat));
   if (!same)
     PetscCall(PetscInfo(ksp, "KSP type %s, preconditioned by PC type %s\n", type, ((PetscObject)ksp->pc)->type_name));
@@ -69,15 +82,14 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
 
 /* Does at most max_it iterations, or exactly these if their number is fixed. The residual norm of the solution is that
    of b - A x */
-PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, PetscInt max_it, PetscBool fixed,
-                              BAIWatcher *watcher, BAILevelsSolution *s)
+PetscErrorCode KSPBAIRunInner(KSP ksp, PetscBool guess_zero, PetscInt max_it, PetscBool fixed, BAIWatcher *watcher,
+                              BAILevelsSolution *s)
 {
-  KSP_BAI            *k   = (KSP_BAI *)ksp->data;
-  BAI                *bai = &k->bai;
+  KSP_BAI            *k = (KSP_BAI *)ksp->data;
+  const Vec           b = KSPBAIRhs(ksp), x = ksp->vec_sol;
   KSPConvergedReason  reason;
   const PetscInt      presolved = ksp->pc->presolvedone;
   const struct _PCOps ops       = *ksp->pc->ops;
-  PetscBool           transposed;
   PetscInt            its;
   PetscReal           rnorm;
   PetscErrorCode      code;
@@ -87,25 +99,22 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscCall(KSPSetInitialGuessNonzero(k->inner, (PetscBool)!guess_zero));
   if (fixed) PetscCall(KSPSetConvergenceTest(k->inner, KSPConvergedSkip, NULL, NULL));
   else PetscCall(KSPSetConvergenceTest(k->inner, Converged, watcher, NULL));
-  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
   /* KSPSolve() of the KSPBAI has called these already. PCEISENSTAT changes b and x there, and the matrix of the PC */
   ksp->pc->ops->presolve = ksp->pc->ops->postsolve = NULL;
-  code                    = transposed ? KSPSolveTranspose(k->inner, b, x) : KSPSolve(k->inner, b, x);
+  code                    = k->transposed ? KSPSolveTranspose(k->inner, b, x) : KSPSolve(k->inner, b, x);
   ksp->pc->ops->presolve  = ops.presolve;
   ksp->pc->ops->postsolve = ops.postsolve;
   if (code) ksp->pc->presolvedone = presolved; /* KSPs that fail do not call PCPostSolve() */
   PetscCall(code);
   PetscCall(KSPGetConvergedReason(k->inner, &reason));
   PetscCall(KSPGetIterationNumber(k->inner, &its));
-  PetscCall(KSPBAINeedWork(ksp));
-  PetscCall(KSPBAIResidual(ksp, b, x, bai->r));
-  PetscCall(BAIVecNorm(bai->r, &rnorm));
+  PetscCall(KSPBAIResidual(ksp, b, x, &rnorm));
   if (!fixed) its = PetscMax(watcher->its, 0); /* KSPCG also counts one that it breaks down in */
   *s = (BAILevelsSolution){.its    = (BAIInt)its,
                            .rnorm  = (BAIReal)rnorm,
                            .rnorm0 = (BAIReal)watcher->rnorm0,
                            .reason = BAI_LEVELS_INDEFINITE};
-  if (ksp->reason > 0 && KSPBAITestsTwice(ksp)) PetscCall(KSPBAIScaledNorms(ksp, b, bai->r, s));
+  if (ksp->reason > 0 && KSPBAITestsTwice(ksp)) PetscCall(KSPBAIScaledNorms(ksp, b, k->bai.r, s));
   if (reason == KSP_DIVERGED_PC_FAILED && !ksp->reason) ksp->reason = reason;
   /* other reasons that are positive, as that beta of KSPCG is zero, come of a singular matrix, and say nothing of r */
   if (reason == KSP_CONVERGED_ITS) s->reason = BAI_LEVELS_CONVERGED;

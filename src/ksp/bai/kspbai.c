@@ -1,173 +1,8 @@
 /*
-   KSPBAI: what PETSc asks of a KSP
+   KSPBAI: a KSP of PETSc, its options and its view
 */
 #include "kspbai.h" /*I "petscbai.h" I*/
-
-/* Amat, or Pmat if only that has entries */
-PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
-{
-  PetscBool has;
-  Mat       A, P;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, &P));
-  *B = A;
-  if (A == P) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIHasEntries(A, &has));
-  if (has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIHasEntries(P, &has));
-  if (has) *B = P;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the matrix, or its values, are others than those that are known, or what is made of them is to be made
-   anyway. They are known then. All ranks do the same */
-PetscErrorCode KSPBAITakeValues(KSP_BAI *k, Mat A, PetscBool anyway, KSPBAIValues *known, PetscBool *others)
-{
-  KSPBAIValues now;
-  int          work;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &now.id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &now.state));
-  work = anyway || now.id != known->id || now.state != known->state;
-  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &work));
-  *known  = now;
-  *others = (PetscBool)work;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A number that no other object has had, or 0 */
-static PetscObjectId IdOf(PetscObject obj)
-{
-  PetscObjectId id = 0;
-
-  if (obj) (void)PetscObjectGetId(obj, &id);
-  return id;
-}
-
-/* Whether what method and PC follow from has changed since they were chosen; so no solve looks for options */
-static PetscBool IsToBeChosen(KSP ksp)
-{
-  const KSP_BAI *k = (KSP_BAI *)ksp->data;
-
-  return (PetscBool)(!ksp->pc || k->from.pc != IdOf((PetscObject)ksp->pc) ||
-                     k->from.P != IdOf((PetscObject)ksp->pc->pmat) || k->from.asked != k->bai.asked ||
-                     k->from.method != k->bai.options.method || k->from.norm != ksp->normtype ||
-                     k->from.skips != (PetscBool)(ksp->converged == KSPConvergedSkip));
-}
-
-static void Chosen(KSP ksp)
-{
-  KSP_BAI *k = (KSP_BAI *)ksp->data;
-
-  k->from.pc     = IdOf((PetscObject)ksp->pc);
-  k->from.P      = IdOf((PetscObject)ksp->pc->pmat);
-  k->from.asked  = k->bai.asked;
-  k->from.method = k->bai.options.method;
-  k->from.norm   = ksp->normtype;
-  k->from.skips  = (PetscBool)(ksp->converged == KSPConvergedSkip);
-}
-
-/*
-   Sets up the method that the options ask for, for the matrix as it is now; nothing is done if that is so already. A
-   PCBAIMG that is not applied makes no levels
-*/
-PetscErrorCode KSPBAIUpdate(KSP ksp)
-{
-  KSP_BAI *k = (KSP_BAI *)ksp->data;
-  BAI     *mg;
-
-  PetscFunctionBegin;
-  if (IsToBeChosen(ksp)) {
-    PetscCall(KSPBAIChoosePC(ksp));
-    PetscCall(KSPBAIChooseMethod(ksp));
-    Chosen(ksp);
-  }
-  if (k->method == BAI_METHOD_KRYLOV) {
-    PetscCall(KSPSetUp_BAIKrylov(ksp));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (k->runner != BAI_BY_RELAXATION) PetscCall(KSPReset_BAIKrylov(ksp));
-  PetscCall(KSPBAIGetMG(ksp, &mg));
-  if (mg) KSPBAIDefer(ksp, mg);
-  PetscCall(KSPSetUp_BAIRelaxation(ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPSetUp_BAI(KSP ksp)
-{
-  PetscBool matrix;
-  Mat       A;
-  MatType   type = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperatorsSet(ksp, &matrix, NULL));
-  if (matrix) PetscCall(KSPGetOperators(ksp, &A, NULL));
-  if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
-  PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
-             "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
-  if (BAIScalesDiagonal(ksp)) PetscCall(KSPBAIChoosePC(ksp)); /* the matrix will be another one in KSPSolve() */
-  else PetscCall(KSPBAIUpdate(ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Values that are not assembled would be left out, and vectors of other sizes read and written beyond their ends */
-static PetscErrorCode CheckOperands(KSP ksp)
-{
-  const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
-  const char *const names[] = {"right-hand side", "solution"};
-  PetscInt          rows, local_rows, n, local_n;
-  Mat               A;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAICheckAssembled((PetscObject)ksp, A));
-  PetscCall(MatGetSize(A, &rows, NULL));
-  PetscCall(MatGetLocalSize(A, &local_rows, NULL));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(VecGetSize(vecs[k], &n));
-    PetscCall(VecGetLocalSize(vecs[k], &local_n));
-    PetscCheck(n == rows, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
-               "The %s has %" PetscInt_FMT " entries: must be %" PetscInt_FMT ", the rows of the matrix", names[k], n,
-               rows);
-    PetscCheck(local_n == local_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-               "The %s has %" PetscInt_FMT " entries on this rank: must be %" PetscInt_FMT
-               ", the rows of the matrix there",
-               names[k], local_n, local_rows);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Solve(KSP ksp)
-{
-  KSP_BAI        *k      = (KSP_BAI *)ksp->data;
-  const PetscBool zeroed = (PetscBool)!BAIGuessIsNotRead(ksp);
-
-  PetscFunctionBegin;
-  PetscCall(CheckOperands(ksp));
-  k->stands = k->stalls = PETSC_FALSE;
-  PetscCall(KSPBAIUpdate(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
-  if (ksp->reason == KSP_DIVERGED_PC_FAILED && !ksp->pc->failedreason)
-    ksp->reason = KSP_CONVERGED_ITERATING; /* of a PC that is set up anew, or not at all */
-  if (ksp->guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
-  if (k->method == BAI_METHOD_RELAXATION) PetscCall(KSPSolve_BAIRelaxation(ksp));
-  else PetscCall(KSPSolve_BAIKrylov(ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPSolve_BAI(KSP ksp)
-{
-  const PetscBool guess_zero = ksp->guess_zero;
-  PetscErrorCode  code;
-
-  PetscFunctionBegin;
-  code            = Solve(ksp);
-  ksp->guess_zero = guess_zero;
-  if (code) ksp->pc->presolvedone--; /* PETSc does not call PCPostSolve() then */
-  PetscCall(code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "../../research/research.h"
 
 /* Says how the last solve ended, if users may want another solver then */
 static PetscErrorCode ViewEnd(KSP ksp, PetscViewer viewer)
@@ -181,6 +16,44 @@ static PetscErrorCode ViewEnd(KSP ksp, PetscViewer viewer)
   if (k->stalls) PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve ended as %s\n", KSPBAIStallText));
   if (k->method == BAI_METHOD_RELAXATION && (ksp->reason == KSP_DIVERGED_ITS || ksp->reason == KSP_DIVERGED_DTOL))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s\n", KSPBAIOtherMethodText));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of -ksp_view about the method; the PC views itself */
+static PetscErrorCode ViewKrylov(KSP ksp, PetscViewer viewer)
+{
+  const KSP_BAI       *k = (KSP_BAI *)ksp->data;
+  const BAILevelsInfo *i = &k->bai.hierarchy->info;
+  PetscViewerFormat    format;
+  PetscBool            asked, mg;
+  PCType               pc;
+  char                 word[64];
+  KSPType              inner;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  method krylov, %s: ", k->why));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  if (k->runner == BAI_BY_CHIP)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "%s on the chip, in one launch, preconditioned by local sweeps in blocks\n",
+                                     i->hermitian ? "conjugate gradients" : "BiCGStab"));
+  else if (k->runner == BAI_BY_LEVELS)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "conjugate gradients, preconditioned by the cycle of the PC\n"));
+  else if (k->inner) {
+    PetscCall(KSPGetType(k->inner, &inner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "KSP type %s, preconditioned by the PC\n", inner));
+  } else PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (k->runner == BAI_BY_CHIP)
+    PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
+  PetscCall(PCGetType(ksp->pc, &pc));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &mg, PCBAIMG, PCNONE, ""));
+  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &asked));
+  if (!mg && !asked)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  PC %s, as set in code; multigrid: -%spc_type baimg\n",
+                                     pc ? pc : "unset",
+                                     ((PetscObject)ksp->pc)->prefix ? ((PetscObject)ksp->pc)->prefix : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,7 +76,7 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n",
                                        bai->options.check_interval));
     if (bai->research) PetscCall(BAIResearchView(bai, viewer));
-  } else PetscCall(KSPView_BAIKrylov(ksp, viewer));
+  } else PetscCall(ViewKrylov(ksp, viewer));
   PetscCall(ViewEnd(ksp, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -215,7 +88,7 @@ static PetscErrorCode SetFromOptionsLevels(KSP ksp, BAIOptionItems PetscOptionsO
   char        word[32], *end;
   PetscBool   set, none, decide;
   long        number;
-  BAI        *mg;
+  BAI        *mg = NULL;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
@@ -254,22 +127,11 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscCall(BAIOptionsSetFromOptions(bai, PetscOptionsObject));
   PetscCall(KSPGetPC(ksp, &ksp->pc));
   PetscCall(KSPBAIGetPCTypeOption(ksp, type, sizeof(type), &given));
-  if (!given) PetscCall(KSPBAIChoosePC(ksp)); /* else PETSc sets it, or has set it */
-  k->from.pc = 0;                             /* method and PC are to be chosen anew */
+  if (!given) PetscCall(KSPBAIChoosePC(ksp));               /* else PETSc sets it, or has set it */
+  PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* method and PC are to be chosen anew */
   PetscCall(SetFromOptionsLevels(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPReset_BAI(KSP ksp)
-{
-  KSP_BAI *k = (KSP_BAI *)ksp->data;
-
-  PetscFunctionBegin;
-  PetscCall(KSPReset_BAIKrylov(ksp));
-  PetscCall(MatDestroy(&k->At));
-  PetscCall(BAIReset(&k->bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,5 +309,39 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
   ksp->ops->destroy        = KSPDestroy_BAI;
   ksp->ops->buildsolution  = KSPBuildSolutionDefault;
   ksp->ops->buildresidual  = KSPBuildResidualDefault;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIStatsView - Shows what the last solve counted: how stale the values were that blocks read from each other,
+   how often and when they were updated
+
+   Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  viewer - an ASCII viewer; with the format `PETSC_VIEWER_ASCII_CSV` it gets a table with the
+           columns quantity, of and value
+
+   Options Database Key:
+.  -ksp_bai_stats [viewertype][:filename[:viewerformat]] - shows it after each solve
+
+   Level: intermediate
+
+   Note:
+   Nothing is shown if nothing was counted, see -ksp_bai_stats. In the table, `reads` of -1, 0, 1, ... are by
+   staleness in global iterations, up to 32 either way.
+
+.seealso: `KSPBAI`, `PetscViewer`
+@*/
+PetscErrorCode KSPBAIStatsView(KSP ksp, PetscViewer viewer)
+{
+  BAI *bai;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(BAIGet((PetscObject)ksp, &BAIFaceKSP, &bai));
+  if (bai) PetscCall(BAIStatsView(bai, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,15 +12,14 @@ static PetscErrorCode GetMat(KSP ksp, Mat *B)
 {
   KSP_BAI     *k = (KSP_BAI *)ksp->data;
   Mat          A;
-  PetscBool    transposed, others;
+  PetscBool    others;
   MatNullSpace space;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   *B = A;
-  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
-  if (!transposed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPBAITakeValues(k, A, (PetscBool)!k->At, &k->of_At, &others));
+  if (!k->transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAITakeValues(&k->bai, A, (PetscBool)!k->At, &k->of_At, &others));
   if (others) {
     PetscCall(MatDestroy(&k->At));
     PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &k->At));

@@ -468,13 +468,13 @@ static BAIStatus Coarsen(BAILevelsState state)
     state->stop = "rows are not coupled strongly enough to be aggregated";
     if (BAILevelsAreStuck(L->m, state->p.modes, L->A.n)) break;
     next->grid = L->next;
-    BAIHostNextModes(state);
+    if (state->p.modes) BAIHostNextModes(state);
     status = Coarse(state, L);
     if (status.code) break;
     state->bytes += (int64_t)next->A.i[next->A.n] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
   }
   free(field);
-  BAIHostFreeModes(state);
+  if (state->p.modes) BAIHostFreeModes(state);
   return status;
 }
 

@@ -23,7 +23,7 @@ static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIS
 /* x = S b, or x + S (b - A x) for the x that is there: in each block sweeps for A_JJ + E, E being extra */
 static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 {
-  if (!from_zero) BAIHostExchange(state, L, L->x);
+  if (!from_zero && (L->sends || L->ghosts)) BAIHostExchange(state, L, L->x);
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt block = 0; block < L->blocks; block++) {
     const BAIInt first = L->first[block], last = L->first[block + 1];
@@ -50,7 +50,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
 
-  BAIHostExchange(state, L, L->x);
+  if (L->sends || L->ghosts) BAIHostExchange(state, L, L->x);
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++) {
     BAIScalar *sum = L[1].b + BAIAt(c, columns, 0);

@@ -19,7 +19,8 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What levels are in where users do not say: rounding in them does no harm to methods that keep the residual itself */
+/* Chooses the precision of levels where users do not. harmless: the KSP keeps the residual itself, so rounding in the
+   levels does no harm */
 static PetscErrorCode ChoosePrecision(PC pc, PetscBool harmless)
 {
   const BAIHierarchy h = ((BAI *)pc->data)->hierarchy;
@@ -71,6 +72,87 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   if (!bai->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked(bai, pc->pmat));
   PetscCall(BAIHierarchyApplyTranspose(bai, pc->pmat, r, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nonzeros and rows of all levels, as multiples of those of the finest, which may be none */
+static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
+{
+  *operators = *grids = 1;
+  for (int l = 1; l < i->levels; l++) {
+    *operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
+    *grids += (double)i->level[l].rows / (double)i->level[0].rows;
+  }
+}
+
+static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(
+    viewer, "    level        rows    nonzeros  per row  aggregates  rows in none    blocks  inside blocks\n"));
+  for (int l = 0; l < i->levels; l++) {
+    const BAILevelInfo *level = &i->level[l];
+
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "    %5d  %10" PetscInt64_FMT "  %10" PetscInt64_FMT "  %7.1f  %10" PetscInt64_FMT
+                                     "  %12" PetscInt64_FMT "  %8" PetscInt64_FMT "  %13" PetscInt64_FMT "\n",
+                                     l, (PetscInt64)level->rows, (PetscInt64)level->nnz,
+                                     level->rows ? (double)level->nnz / (double)level->rows : 0.0,
+                                     (PetscInt64)level->aggregates, (PetscInt64)level->alone, (PetscInt64)level->blocks,
+                                     (PetscInt64)level->inside));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The table, or one line */
+PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
+{
+  const BAIHierarchy   h = bai->hierarchy;
+  const BAILevelsInfo *i = &h->info;
+  double               operators, grids;
+
+  PetscFunctionBegin;
+  if (!h->ready) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!i->levels) {
+    if (h->jacobi)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels but PCJACOBI, as a row has more than %d entries\n",
+                                       BAI_LONGEST_ROW));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  Complexities(i, &operators, &grids);
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %d level%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
+                                   "; operator complexity %.3f, grid complexity %.3f\n",
+                                   i->levels, i->levels == 1 ? "" : "s", (PetscInt64)i->level[0].rows,
+                                   (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
+  if (h->ranks)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
+                                     BAIRankLevelsCount(h->ranks)));
+  if (!table) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Table(i, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
+                                   i->exact ? "solved exactly" : "smoothed", i->stop));
+  if (i->modes)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  near null space: aggregates of points, %d columns of P for each\n", i->modes));
+  if (i->grid.m[0])
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT
+                                     " x %" PetscInt64_FMT "\n",
+                                     (PetscInt64)i->grid.m[0], (PetscInt64)i->grid.m[1], (PetscInt64)i->grid.m[2]));
+  else
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are %spairs of pairs of rows\n",
+                                     h->aggregates ? "those of PCBAIMGSetAggregates(), and on coarse levels " : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  levels in %s precision, %.3g MB, %.3g times the matrix; set-up %.3g s; set-ups "
+                                   "%" PetscInt_FMT ", value updates %" PetscInt_FMT "\n",
+                                   i->single ? "single" : "native", 1e-6 * (double)i->bytes, (double)h->multiple,
+                                   (double)h->seconds, h->setups, h->updates));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +241,7 @@ const BAIFace BAIFaceMG =
    The rows of a level are aggregates of a few strongly coupled rows of the level above. On a grid in natural ordering
    these are boxes of two points in each direction of strong coupling; otherwise pairs of pairs of rows. Blocks consist
    of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
-   `PCBAIMGSetOver()`.
+   `PCBAIMGSetOver()`. `PCBAIMGSetAggregates()` gives other aggregates of the finest level.
 
    If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. If
    A is negative definite, as differences for the Laplacian itself are, so is the cycle. Other matrices get aggregates

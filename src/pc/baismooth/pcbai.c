@@ -17,7 +17,7 @@ static PetscErrorCode PCSetUp_BAI(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, if the last set-up failed, an option was set since, or PETSc works on another stream now */
+/* Sets up again if the last set-up failed, an option was set since, or PETSc works on another stream now */
 static PetscErrorCode SetUpIfAsked(PC pc)
 {
   BAI      *bai = (BAI *)pc->data;
@@ -133,7 +133,7 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same linear operator in every application */
+/* Whether every application is the same linear operator */
 static PetscBool IsFixed(const BAI *bai)
 {
   return (PetscBool)(BAIModeOf(bai) == BAI_MODE_SYNC || BAIModeOf(bai) == BAI_MODE_COLOR);
@@ -150,7 +150,7 @@ static PetscErrorCode NoTranspose(const BAI *bai, const char option[], const cha
           value, allowed);
 }
 
-/* Those whose operator changes, or has a transpose that is no sweeps with A^T */
+/* Refuses iterations whose operator changes, or has a transpose that does not consist of sweeps with A^T */
 static PetscErrorCode CheckTransposed(const BAI *bai)
 {
   const BAIOptions *o = &bai->options;
@@ -167,7 +167,7 @@ static PetscErrorCode CheckTransposed(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same iterations with A^T. Colours take their turns in the reverse order of an application, whose last iteration
+/* Applies the transpose: the same iterations with A^T. Colours take their turns in the reverse order of an application, whose last iteration
  * is forward if they are odd in number. With a symmetric A the same engine does them */
 static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
 {

@@ -1,0 +1,187 @@
+/*
+   Runs of a Krylov method that do not converge: another method, other levels, or the end
+*/
+#include "kspbai.h"
+
+const char KSPBAIStallText[] =
+  "the least residual norm of 300 iterations fell by less than 1 %: the system may have no solution, or be indefinite, "
+  "or of fourth order; use a direct solver, -pc_type lu, or for saddle points -pc_type fieldsplit";
+
+/* Whether levels in single precision, which the user has not asked for, may be why a run went wrong. Ranks without rows
+   have no levels */
+static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
+{
+  enum {
+    NONE,
+    SINGLE,
+    NO_NUMBERS /* entries of the matrix, in any precision */
+  };
+  const KSP_BAI *k     = (KSP_BAI *)ksp->data;
+  int            found = NONE;
+  BAIHierarchy   h     = k->mg ? k->mg->hierarchy : NULL;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (!h || k->runner == BAI_BY_CHIP || h->backend != BAI_BACKEND_CUDA || h->not_single ||
+      h->options.single != PETSC_BOOL3_UNKNOWN || KSPBAIIsFixed(ksp))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->info.single) found = PetscIsInfOrNanReal((PetscReal)h->info.norm) ? NO_NUMBERS : SINGLE;
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &found));
+  *is = (PetscBool)(found == SINGLE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Levels of PETSc's precision are to go on, from the x that there is */
+static PetscErrorCode LeaveSingle(KSP ksp, BAIOutcome *outcome)
+{
+  PetscFunctionBegin;
+  ((KSP_BAI *)ksp->data)->mg->hierarchy->not_single = PETSC_TRUE;
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: levels in single precision do not do\n",
+                      ksp->its, (double)ksp->rnorm));
+  *outcome = BAI_AGAIN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether CG has met a residual r with r^H C r <= 0, where C is the cycle, rather than a direction in which the matrix
+   is not positive. Overcorrection of coarse levels may do that where the matrix is positive definite */
+static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
+{
+  KSP_BAI     *k   = (KSP_BAI *)ksp->data;
+  BAI         *bai = &k->bai;
+  BAIHierarchy h   = k->mg ? k->mg->hierarchy : NULL;
+  PetscScalar  product;
+  Vec          z;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (!h || k->runner == BAI_BY_CHIP || h->no_over || h->jacobi || !h->hermitian) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, NULL));
+  PetscCall(VecDuplicate(bai->r, &z));
+  PetscCall(BAIHierarchyApply(k->mg, bai->r, z, k->transposed));
+  PetscCall(VecDot(z, bai->r, &product));
+  PetscCall(VecDestroy(&z));
+  *is = (PetscBool) !((h->negative ? -1 : 1) * PetscRealPart(product) > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A method breaks down, or on the chip gets no further, with x as far as it came. What another method is to be chosen
+   by is noted; if the user named the method, or it is the last one, the solve ends
+*/
+static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
+{
+  KSP_BAI        *k        = (KSP_BAI *)ksp->data;
+  const PetscBool was      = (PetscBool)(k->runner == BAI_BY_CHIP);
+  const PetscBool positive = KSPBAIIsPositive(k->krylov);
+  PetscBool       soft     = PETSC_FALSE;
+  const char     *why;
+
+  PetscFunctionBegin;
+  *outcome = BAI_AGAIN;
+  if (positive && !was) PetscCall(IsOvercorrected(ksp, &soft));
+  if (was && (!positive || stands)) {
+    k->off_chip = PETSC_TRUE;
+    why         = stands ? "the method on the chip gets no further" : "the method on the chip breaks down";
+  } else if (soft) {
+    k->mg->hierarchy->no_over = PETSC_TRUE;
+    why                       = "the cycle is not positive definite: coarse levels get no overcorrection any longer";
+  } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && positive) {
+    if (k->mg) k->mg->hierarchy->no_over = PETSC_FALSE; /* that did not help */
+    k->indefinite = PETSC_TRUE;
+    why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
+  } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && k->krylov == BAI_KRYLOV_BCGS) {
+    k->breaks = PETSC_TRUE;
+    why       = "BiCGStab breaks down";
+  } else {
+    *outcome    = BAI_ENDS;
+    ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    why         = k->bai.options.krylov == BAI_KRYLOV_AUTO ? "the last method breaks down"
+                                                           : "the method that was asked for breaks down";
+  }
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: %s\n", ksp->its, (double)ksp->rnorm, why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The least norm of many iterations hardly fell. What is not the best method for such a matrix leaves it to the next
+   one; else the solve ends */
+static PetscErrorCode Stall(KSP ksp, BAIOutcome *outcome)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  if (k->runner == BAI_BY_CHIP || (k->krylov == BAI_KRYLOV_BCGS && k->bai.options.krylov == BAI_KRYLOV_AUTO)) {
+    PetscCall(BreakDown(ksp, PETSC_TRUE, outcome));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  k->stalls   = PETSC_TRUE;
+  ksp->reason = KSP_DIVERGED_BREAKDOWN;
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: %s\n", ksp->its, (double)ksp->rnorm,
+                      KSPBAIStallText));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The end of a run that has not converged, and might have gone on: the reason, or what is to go on */
+PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
+{
+  KSP_BAI        *k      = (KSP_BAI *)ksp->data;
+  const PetscBool finite = (PetscBool)!PetscIsInfOrNanReal((PetscReal)s->rnorm);
+  const PetscBool stands = (PetscBool)(s->reason == BAI_LEVELS_STAGNATED);
+  PetscBool       single = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(IsSingle(ksp, &single));
+  switch (s->reason) {
+  case BAI_LEVELS_DTOL: /* the norms of BiCGStab may grow where those of another method do not */
+    if (!ksp->guess_zero || !(single || KSPBAIIsBiCGStabOnChip(k))) ksp->reason = KSP_DIVERGED_DTOL;
+    else PetscCall(VecZeroEntries(ksp->vec_sol));
+    break;
+  case BAI_LEVELS_NAN: /* of a right-hand side or guess that was not finite nothing is learnt */
+    if (!ksp->guess_zero || PetscIsInfOrNanReal((PetscReal)s->rnorm0)) ksp->reason = KSP_DIVERGED_NANORINF;
+    else PetscCall(VecZeroEntries(ksp->vec_sol)); /* it was a method that made it of numbers */
+    break;
+  case BAI_LEVELS_STALLED:
+    if (s->its) ksp->guess_zero = PETSC_FALSE; /* KSPSolve_BAI() restores it */
+    break;
+  default:
+    if (KSPBAIIsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
+    else if (finite) PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
+    if (ksp->reason) break;
+    if (stands && k->runner == BAI_BY_LEVELS && !single) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    else if (s->its) ksp->guess_zero = PETSC_FALSE;
+  }
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (single) PetscCall(LeaveSingle(ksp, outcome));
+  else if (s->reason == BAI_LEVELS_STALLED) PetscCall(Stall(ksp, outcome));
+  else PetscCall(BreakDown(ksp, stands, outcome));
+  if (s->reason == BAI_LEVELS_NAN && ksp->reason == KSP_DIVERGED_BREAKDOWN) ksp->reason = KSP_DIVERGED_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A run that the convergence test found to diverge. Levels in single precision, and BiCGStab, whose norms may grow
+   where those of another method do not, leave it to
+   KSPBAITakeFailure() */
+PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
+{
+  KSP_BAI        *k     = (KSP_BAI *)ksp->data;
+  const PetscBool grows = (PetscBool)(ksp->reason == KSP_DIVERGED_DTOL);
+  PetscBool       is    = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (ksp->converged != KSPConvergedDefault || !ksp->guess_zero || !(grows || ksp->reason == KSP_DIVERGED_NANORINF))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(IsSingle(ksp, &is));
+  if (is || KSPBAIIsBiCGStabOnChip(k)) {
+    ksp->reason = KSP_CONVERGED_ITERATING;
+    s->reason   = grows ? BAI_LEVELS_DTOL : BAI_LEVELS_NAN;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (k->runner != BAI_BY_PETSC || k->bai.options.krylov != BAI_KRYLOV_AUTO || !grows)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, KSPFBCGS, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecZeroEntries(ksp->vec_sol));
+  ksp->reason = KSP_CONVERGED_ITERATING;
+  s->reason   = BAI_LEVELS_INDEFINITE;
+  s->its      = 0; /* they have left nothing in x */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,436 @@
+/*
+   Set-up of a KSPBAI: which method it is, what the PC is, and who does the iterations
+*/
+#include "kspbai.h"
+
+/* The value of -pc_type for the PC of this KSP, if that was given */
+PetscErrorCode KSPBAIGetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool *given)
+{
+  const char *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
+  PetscCall(PetscOptionsGetString(((PetscObject)ksp->pc)->options, prefix, "-pc_type", type, len, given));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether somebody has chosen the type of the PC, by -pc_type or in code, when the KSP becomes a KSPBAI. PETSc may have
+   given it a type that depends on the matrix by itself, in KSPSetFromOptions(), which up to PETSc 3.18 does so before
+   it reads -ksp_type. Such a type, of a PC whose options were read, counts as chosen by nobody. Other types that the PC
+   gets later are chosen
+*/
+static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
+{
+  const char *const automatic[] = {PCNONE, PCILU, PCICC, PCBJACOBI, PCMAT};
+  const KSP_BAI    *k           = (KSP_BAI *)ksp->data;
+  PCType            type;
+  char              word[64];
+
+  PetscFunctionBegin;
+  PetscCall(PCGetType(ksp->pc, &type));
+  *is = (PetscBool)(type != NULL);
+  if (!type || k->has_pc || !ksp->pc->setfromoptionscalled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), is));
+  if (*is) PetscFunctionReturn(PETSC_SUCCESS);
+  *is = PETSC_TRUE;
+  for (size_t n = 0; n < PETSC_STATIC_ARRAY_LENGTH(automatic) && *is; n++) {
+    PetscBool same;
+
+    PetscCall(PetscStrcmp(type, automatic[n], &same));
+    if (same) *is = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The PC is a PCBAIMG if nobody chose another type; of a matrix without entries it is PCNONE */
+PetscErrorCode KSPBAIChoosePC(KSP ksp)
+{
+  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  PetscBool chosen, set, has;
+  PCType    type;
+  PC        pc;
+  Mat       P;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(IsPCChosen(ksp, &chosen));
+  if (!chosen) {
+    const PetscBool again = (PetscBool)(pc->setfromoptionscalled > 0);
+
+    PetscCall(PCSetType(pc, PCBAIMG));
+    k->chose = PETSC_TRUE;
+    if (again) PetscCall(PCSetFromOptions(pc)); /* as it has options of its own */
+  }
+  k->has_pc = PETSC_TRUE;
+  if (!k->chose) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOperatorsSet(pc, NULL, &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOperators(pc, NULL, &P));
+  PetscCall(MatGetType(P, &type));
+  if (!type) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc made it as it was asked for it, and it will be another one */
+  PetscCall(BAIHasEntries(P, &has));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, has ? PCNONE : PCBAIMG, &set));
+  if (set && !has) PetscCall(PetscInfo(ksp, "The PC is none, as the matrix of type %s has no entries\n", type));
+  if (set && (!has || k->none)) {
+    PetscCall(PCSetType(pc, has ? PCBAIMG : PCNONE));
+    if (has && pc->setfromoptionscalled) PetscCall(PCSetFromOptions(pc));
+    k->none = (PetscBool)!has;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options that were given and do not go together */
+static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char krylov[], PetscBool pc_given,
+                                 const char pc_type[])
+{
+  const BAI      *bai   = (BAI *)ksp->data;
+  const MPI_Comm  comm  = PetscObjectComm((PetscObject)ksp);
+  const BAIMethod asked = bai->options.method;
+  char            method[PETSC_MAX_OPTION_NAME], name[PETSC_MAX_OPTION_NAME], other[PETSC_MAX_OPTION_NAME];
+  const char     *prefix;
+  PetscBool       unused = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (asked == BAI_METHOD_AUTO && !(relaxation && krylov)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIOptionName(bai, "method", method, sizeof(method)));
+  if (relaxation) PetscCall(BAIOptionName(bai, relaxation, name, sizeof(name)));
+  if (krylov) PetscCall(BAIOptionName(bai, krylov, other, sizeof(other)));
+  PetscCheck(asked != BAI_METHOD_KRYLOV || !relaxation, comm, PETSC_ERR_ARG_INCOMP,
+             "%s krylov with %s, which is an option of relaxation: must be relaxation or auto, or leave out %s", method,
+             name, name);
+  PetscCheck(asked != BAI_METHOD_RELAXATION || !krylov, comm, PETSC_ERR_ARG_INCOMP,
+             "%s relaxation with %s, which is an option of Krylov methods: must be krylov or auto, or leave out %s",
+             method, other, other);
+  PetscCheck(!relaxation || !krylov, comm, PETSC_ERR_ARG_INCOMP,
+             "%s, an option of relaxation, with %s, an option of Krylov methods: leave out one of them", name, other);
+  if (asked != BAI_METHOD_RELAXATION || !pc_given) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(pc_type, PCNONE, &unused));
+  if (!unused) PetscCall(PetscStrcmp(pc_type, PCBAIMG, &unused));
+  PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
+  PetscCheck(unused, comm, PETSC_ERR_ARG_INCOMP,
+             "%s relaxation with -%spc_type %s: relaxation has no preconditioner, so that must be none or left out",
+             method, prefix ? prefix : "", pc_type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The method, and why it is this one */
+PetscErrorCode KSPBAIChooseMethod(KSP ksp)
+{
+  KSP_BAI    *k          = (KSP_BAI *)ksp->data;
+  const BAI  *bai        = &k->bai;
+  const char *relaxation = BAIOptionsGiven(bai, BAI_OF_RELAXATION), *krylov = BAIOptionsGiven(bai, BAI_OF_KRYLOV),
+             *both         = BAIOptionsGiven(bai, BAI_OF_BOTH);
+  const PetscBool fixed    = (PetscBool)(ksp->normtype == KSP_NORM_NONE || ksp->converged == KSPConvergedSkip);
+  const BAIMethod before   = k->method;
+  char            type[64] = "", name[PETSC_MAX_OPTION_NAME];
+  PetscBool       given;
+
+  PetscFunctionBegin;
+  PetscCall(KSPBAIGetPCTypeOption(ksp, type, sizeof(type), &given));
+  PetscCall(CheckGiven(ksp, relaxation, krylov, given, type));
+  k->method = bai->options.method;
+  if (k->method != BAI_METHOD_AUTO) PetscCall(PetscStrncpy(k->why, "as asked for", sizeof(k->why)));
+  else if (relaxation || (both && !krylov)) {
+    k->method = BAI_METHOD_RELAXATION;
+    PetscCall(BAIOptionName(bai, relaxation ? relaxation : both, name, sizeof(name)));
+    PetscCall(PetscSNPrintf(k->why, sizeof(k->why), "since %s was given", name));
+  } else if (fixed && !given && !krylov) {
+    k->method = BAI_METHOD_RELAXATION;
+    PetscCall(PetscStrncpy(k->why, "since the number of iterations is fixed", sizeof(k->why)));
+  } else {
+    k->method = BAI_METHOD_KRYLOV;
+    PetscCall(PetscStrncpy(k->why, "since no option of relaxation was given", sizeof(k->why)));
+  }
+  if (k->method == before) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "Method %s, %s\n", BAIMethods[k->method], k->why));
+  if (k->method == BAI_METHOD_RELAXATION) PetscCall(KSPBAIViewUnusedPC(ksp, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Relaxation does not apply a PC; one that somebody chose is named */
+PetscErrorCode KSPBAIViewUnusedPC(KSP ksp, PetscViewer viewer)
+{
+  PetscBool ours;
+  PCType    type;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &ours, PCBAIMG, PCNONE, ""));
+  PetscCall(PCGetType(ksp->pc, &type));
+  if (ours || !type) PetscFunctionReturn(PETSC_SUCCESS);
+  if (viewer)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  PC %s is not used: relaxation has no preconditioner\n", type));
+  else PetscCall(PetscInfo(ksp, "PC %s is not used: relaxation has no preconditioner\n", type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   KSPBAIGetMethod - Gets the method that a `KSPBAI` runs, and why
+
+   Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameters:
++  method - `BAI_METHOD_KRYLOV` or `BAI_METHOD_RELAXATION`
+-  why    - some words of why it is that, valid until the method is chosen again, or `NULL`
+
+   Level: intermediate
+
+   Note:
+   With `BAI_METHOD_AUTO` the method follows from the options that were given, see `KSPBAISetMethod()`. It may change
+   until `KSPSolve()`.
+
+.seealso: `KSPBAI`, `KSPBAISetMethod()`, `BAIMethod`
+@*/
+PetscErrorCode KSPBAIGetMethod(KSP ksp, BAIMethod *method, const char *why[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(method, 2);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "method", method)); /* an error for other types */
+  PetscCall(KSPGetPC(ksp, &ksp->pc));
+  PetscCall(KSPBAIChooseMethod(ksp));
+  *method = ((KSP_BAI *)ksp->data)->method;
+  if (why) *why = ((KSP_BAI *)ksp->data)->why;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No null space is attached, or constants alone */
+static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
+{
+  MatNullSpace space;
+  PetscBool    constant = PETSC_TRUE;
+  PetscInt     others   = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(A, &space));
+  if (space) PetscCall(MatNullSpaceGetVecs(space, &constant, &others, NULL));
+  *plain = (PetscBool)(constant && !others);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Findings of earlier solves hold for one matrix and its values: other ones are solved as by a new KSP */
+static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
+{
+  PetscBool others;
+
+  PetscFunctionBegin;
+  PetscCall(BAITakeValues(&k->bai, A, PETSC_FALSE, &k->found, &others));
+  if (!others) PetscFunctionReturn(PETSC_SUCCESS);
+  k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
+  k->hermitian                            = PETSC_BOOL3_UNKNOWN;
+  if (k->mg) k->mg->hierarchy->no_over = k->mg->hierarchy->not_single = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A is Hermitian: as its levels say, or the user, or else a test with random vectors. Of a matrix without
+   entries only the user knows */
+static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool *is)
+{
+  PetscBool known, has;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (levels) {
+    *is = k->mg->hierarchy->hermitian;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsHermitianKnown(A, &known, is));
+  if (!(known && *is) && !PetscDefined(USE_COMPLEX)) PetscCall(MatIsSymmetricKnown(A, &known, is));
+  if (known && *is) PetscFunctionReturn(PETSC_SUCCESS); /* some programs set no where they do not know */
+  *is = PETSC_FALSE;
+  PetscCall(BAIHasEntries(A, &has));
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  if (k->hermitian == PETSC_BOOL3_UNKNOWN) {
+    PetscCall(BAILooksHermitian(A, is));
+    k->hermitian = *is ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
+  }
+  *is = (PetscBool)(k->hermitian == PETSC_BOOL3_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Krylov method that is asked for, or that auto stands for */
+static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
+{
+  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  PetscBool symmetric, entries;
+
+  PetscFunctionBegin;
+  k->krylov = k->bai.options.krylov;
+  if (k->krylov != BAI_KRYLOV_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHasEntries(A, &entries));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &symmetric, PCNONE, PCJACOBI, PCICC, PCCHOLESKY, PCLU,
+                                      PCBAIMG, PCGAMG, ""));
+  if (hermitian && !k->indefinite) k->krylov = symmetric ? BAI_KRYLOV_CG : BAI_KRYLOV_FCG;
+  else k->krylov = k->breaks || !entries ? BAI_KRYLOV_GMRES : BAI_KRYLOV_BCGS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix stays on the chip of a GPU if it fits, and nothing asks for another PC or method or for other levels */
+static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBool *on)
+{
+  KSP_BAI             *k       = (KSP_BAI *)ksp->data;
+  const BAIKrylov      asked   = k->bai.options.krylov;
+  const BAILevelsInfo *info    = &k->bai.hierarchy->info;
+  BAIBackend           backend = k->bai.options.backend;
+  PetscBool            aij, given;
+  PetscMPIInt          size;
+  MatInfo              mat;
+
+  PetscFunctionBegin;
+  *on = PETSC_FALSE;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
+  if (backend == BAI_BACKEND_AUTO && aij) PetscCall(BAIBackendOf(A, &backend));
+  if (backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  given = (PetscBool)(BAIOptionsGiven(&k->bai, BAI_OF_BOTH) ||
+                      (k->mg && (k->mg->asked || k->mg->hierarchy->aggregates)));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  if (!k->mg || A != P || size > 1 || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||
+      asked == BAI_KRYLOV_GMRES || given ||
+      (ksp->normtype_set != KSP_NORM_DEFAULT && ksp->normtype == KSP_NORM_NATURAL) ||
+      ksp->normtype == KSP_NORM_PRECONDITIONED || (k->transposed && PetscDefined(USE_COMPLEX)))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &mat));
+  if (mat.nz_used > BAI_CHIP_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHierarchySetUp(&k->bai, A));
+  *on = (PetscBool)(info->resident &&
+                    (asked == BAI_KRYLOV_AUTO || (asked == BAI_KRYLOV_CG) == (info->hermitian != 0)) &&
+                    (!k->transposed || info->hermitian));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PCBAIMG has no levels until somebody applies it, and an earlier failure to make them does not matter */
+static void Defer(KSP ksp)
+{
+  ((KSP_BAI *)ksp->data)->mg->hierarchy->deferred = PETSC_TRUE;
+  ksp->pc->failedreason                           = PC_NOERROR;
+}
+
+/* Sets up the PC as PETSc does it; a PCBAIMG also if it has deferred that until now */
+static PetscErrorCode SetUpPC(KSP ksp)
+{
+  const KSP_BAI *k  = (KSP_BAI *)ksp->data;
+  BAI           *mg = k->mg;
+
+  PetscFunctionBegin;
+  if (mg) {
+    const BAIHierarchy h     = mg->hierarchy;
+    const uint64_t     asked = mg->asked;
+    PetscBool          given = PETSC_FALSE;
+
+    h->deferred = PETSC_FALSE;
+    if (h->single == BAI_SINGLE_HERMITIAN) h->single = BAI_SINGLE_IN_RANGE; /* our methods keep the residual itself */
+    if (mg->asked) PetscCall(BAIOptionIsGiven(mg, "local_iters", &given));
+    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) {
+      PetscCall(PCBAIMGSetLocalIters(ksp->pc, k->bai.options.local_iters));
+      mg->asked = asked; /* that was given for the KSP, which may get another one */
+    }
+    mg->options.backend  = k->bai.options.backend;
+    mg->options.exchange = k->bai.options.exchange;
+  }
+  PetscCall(PCSetErrorIfFailure(ksp->pc, ksp->errorifnotconverged));
+  PetscCall(PCSetUp(ksp->pc));
+  if (!mg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHierarchySetUpIfAsked(mg, ksp->pc->pmat));
+  ksp->pc->failedreason = mg->hierarchy->finite ? PC_NOERROR : PC_SETUP_ERROR;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets up the PC, and chooses by it between the engine and a KSP of PETSc. The engine wants the levels of a PCBAIMG to
+   be of A as it is now, which they are not if the PC is kept for other values */
+static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
+{
+  KSP_BAI     *k      = (KSP_BAI *)ksp->data;
+  BAIHierarchy h      = NULL;
+  PetscBool    levels = PETSC_FALSE, hermitian;
+  PetscMPIInt  size;
+
+  PetscFunctionBegin;
+  PetscCall(SetUpPC(ksp));
+  if (k->mg) h = k->mg->hierarchy;
+  if (h && A == P) {
+    BAIVersion of = h->of;
+
+    PetscCall(BAITakeValues(&k->bai, A, (PetscBool)!h->ready, &of, &levels));
+    levels = (PetscBool)!levels;
+  }
+  PetscCall(IsHermitian(k, levels, A, &hermitian));
+  PetscCall(ChooseKrylov(ksp, A, hermitian));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  k->runner = levels && plain && hermitian && !h->jacobi && k->krylov == BAI_KRYLOV_CG &&
+      !(k->transposed && PetscDefined(USE_COMPLEX)) && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
+      ksp->normtype != KSP_NORM_NATURAL && ksp->normtype != KSP_NORM_PRECONDITIONED
+    ? BAI_BY_LEVELS
+    : BAI_BY_PETSC;
+  if (h && !h->finite) k->runner = BAI_BY_LEVELS; /* which says so */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chooses who does the iterations of a Krylov method for this matrix and PC, and sets that up */
+PetscErrorCode KSPBAISetUpKrylov(KSP ksp)
+{
+  KSP_BAI  *k     = (KSP_BAI *)ksp->data;
+  PetscBool plain = PETSC_FALSE, on = PETSC_FALSE;
+  Mat       A, P;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, &P));
+  PetscCall(ForgetIfOther(k, A));
+  if (k->bai.relax.engine) PetscCall(BAIDropEngine(&k->bai)); /* of a relaxation */
+  PetscCall(HasPlainNullSpace(A, &plain));
+  PetscCall(SetUpChip(ksp, A, P, plain, &on));
+  if (on) {
+    k->krylov = k->bai.hierarchy->hermitian ? BAI_KRYLOV_CG : BAI_KRYLOV_BCGS;
+    k->runner = BAI_BY_CHIP;
+    Defer(ksp);
+  } else PetscCall(SetUpWithPC(ksp, A, P, plain));
+  if (k->runner == BAI_BY_PETSC) PetscCall(KSPBAISetUpInner(ksp));
+  else PetscCall(KSPDestroy(&k->inner));             /* it would hold on to a matrix */
+  BAISetGuessNotRead(ksp, k->runner == BAI_BY_CHIP); /* it writes x */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing of a Krylov method is set up any longer */
+static PetscErrorCode ResetKrylov(KSP ksp)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  k->runner = BAI_BY_RELAXATION;
+  BAISetGuessNotRead(ksp, PETSC_FALSE);
+  PetscCall(KSPDestroy(&k->inner));
+  PetscCall(VecDestroy(&k->scaled));
+  PetscCall(VecDestroy(&k->weights));
+  PetscCall(BAIHierarchyReset(&k->bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets up the method that was chosen, for the matrix as it is now. A PCBAIMG that is not applied makes no levels */
+PetscErrorCode KSPBAISetUp(KSP ksp)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(KSPBAIGetMG(ksp, &k->mg));
+  if (k->method == BAI_METHOD_KRYLOV) {
+    PetscCall(KSPBAISetUpKrylov(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (k->runner != BAI_BY_RELAXATION) PetscCall(ResetKrylov(ksp));
+  if (k->mg) Defer(ksp);
+  PetscCall(KSPSetUp_BAIRelaxation(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPReset_BAI(KSP ksp)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(ResetKrylov(ksp));
+  PetscCall(MatDestroy(&k->At));
+  PetscCall(BAIReset(&k->bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

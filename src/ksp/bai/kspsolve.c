@@ -1,0 +1,421 @@
+/*
+   KSPSolve() of a KSPBAI: the set-up if it is needed, and the runs of Krylov methods by the engine, on the chip or
+   preconditioned by the cycle of a PCBAIMG, or by a KSP of PETSc, see inner.c
+*/
+#include "kspbai.h"
+
+/* A number that no other object has had, or 0 */
+static PetscObjectId IdOf(void *obj)
+{
+  PetscObjectId id = 0;
+
+  if (obj) (void)PetscObjectGetId((PetscObject)obj, &id);
+  return id;
+}
+
+/* Everything that a set-up of this KSP follows from, as it is now */
+static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
+{
+  KSP_BAI     *k = (KSP_BAI *)ksp->data;
+  MatNullSpace nullspace;
+  PetscBool    known, symmetric;
+  BAI         *mg = NULL;
+  Mat          A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(s, sizeof(*s))); /* padding, too */
+  PetscCall(KSPGetPC(ksp, &ksp->pc));
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  PetscCall(MatBoundToCPU(A, &s->bound));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &s->state));
+  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+  k->transposed = (PetscBool)(ksp->transpose_solve && !(known && symmetric));
+  s->pc         = IdOf(ksp->pc);
+  s->A          = IdOf(A);
+  s->P          = IdOf(ksp->pc->pmat);
+  s->nullspace  = IdOf(nullspace);
+  s->change     = k->bai.change;
+  s->mg_change  = mg ? mg->change : 0;
+  s->norm       = ksp->normtype;
+  s->norm_set   = ksp->normtype_set;
+  s->skips      = (PetscBool)(ksp->converged == KSPConvergedSkip);
+  s->transposed = k->transposed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the last set-up follows from what there is now, on all ranks. A KSP of PETSc, and relaxation, find out by
+   themselves what has changed */
+static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
+{
+  KSP_BAI    *k     = (KSP_BAI *)ksp->data;
+  BAI        *owner = KSPBAIGetOwner(k);
+  PetscMPIInt size;
+  int         work;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (!owner) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same) PetscCall(BAIHierarchyIsAsAsked(owner, is));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  work = !*is;
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &work));
+  *is = (PetscBool)!work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the KSP ready for a solve. Method and PC are chosen anew if anything that they may follow from has changed */
+PetscErrorCode KSPBAIPrepare(KSP ksp)
+{
+  KSP_BAI      *k = (KSP_BAI *)ksp->data;
+  KSPBAISetting now;
+  PetscBool     same, is;
+
+  PetscFunctionBegin;
+  PetscCall(GetSetting(ksp, &now));
+  PetscCall(PetscMemcmp(&now, &k->setting, sizeof(now), &same));
+  PetscCall(IsSetUp(ksp, same, &is));
+  if (is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* until all of it is done */
+  if (!same) {
+    PetscCall(KSPBAIChoosePC(ksp));
+    PetscCall(KSPBAIChooseMethod(ksp));
+  }
+  PetscCall(KSPBAISetUp(ksp));
+  PetscCall(GetSetting(ksp, &k->setting));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPSetUp_BAI(KSP ksp)
+{
+  PetscBool matrix;
+  Mat       A;
+  MatType   type = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperatorsSet(ksp, &matrix, NULL));
+  if (matrix) PetscCall(KSPGetOperators(ksp, &A, NULL));
+  if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
+  PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
+             "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
+  if (BAIScalesDiagonal(ksp)) PetscCall(KSPBAIChoosePC(ksp)); /* the matrix will be another one in KSPSolve() */
+  else PetscCall(KSPBAIPrepare(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations by the engine; watcher is NULL if nobody wants to see them */
+static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t, BAIWatcher *watcher,
+                                BAILevelsSolution *s)
+{
+  const Vec          b = KSPBAIRhs(ksp), x = ksp->vec_sol;
+  BAI               *bai    = KSPBAIGetOwner((KSP_BAI *)ksp->data);
+  const BAIHierarchy h      = bai->hierarchy;
+  const PetscBool    device = (PetscBool)(h->backend == BAI_BACKEND_CUDA);
+  BAILevelsVectors   v;
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_Cycle, b, x, 0, 0));
+  PetscCall(BAIHierarchyBind(bai, b, x, zero, &v));
+  if (watcher) watcher->v = &v;
+  if (device) PetscCall(BAILogDeviceBegin());
+  if (h->levels)
+    status = BAILevelsSolve(h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL, watcher, s);
+  if (device) PetscCall(BAILogDeviceEnd());
+  if (watcher) PetscCall(watcher->code);
+  if (h->ranks) PetscCall(BAIRankLevelsError(h->ranks));
+  PetscCall(BAIHierarchyUnbind(bai, x, &v));
+  PetscCall(BAIHierarchyLogFlops(h, BAISolveFlops(h, s->its)));
+  PetscCall(PetscLogEventEnd(BAI_Cycle, b, x, 0, 0));
+  if (status.code) PetscCall(BAICheckStatus(bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations after before ones of this solve. A watched run goes on until the convergence test ends it, which is not
+   asked above the goal */
+static PetscErrorCode Run(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, PetscReal goal,
+                          BAILevelsSolution *s)
+{
+  const KSP_BAI  *k       = (KSP_BAI *)ksp->data;
+  const PetscBool zero    = (PetscBool)(ksp->guess_zero && !before);
+  BAIWatcher      watcher = {.ksp = ksp, .before = before, .its = -1, .goal = goal};
+
+  PetscFunctionBegin;
+  *s = (BAILevelsSolution){.its = 0, .reason = BAI_LEVELS_CONVERGED};
+  if (k->runner != BAI_BY_PETSC) PetscCall(RunEngine(ksp, zero, t, watched ? &watcher : NULL, s));
+  else PetscCall(KSPBAIRunInner(ksp, zero, (PetscInt)t->max_it, (PetscBool)!watched, &watcher, s));
+  if (watcher.stalls) s->reason = BAI_LEVELS_STALLED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tests ||b - A x|| of a nonzero guess. What the convergence test then takes the tolerances relative to, t has */
+static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
+{
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
+  PetscReal      rnorm;
+
+  PetscFunctionBegin;
+  PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, &rnorm));
+  rnorm /= k->scale;
+  KSPCheckNorm(ksp, rnorm);
+  ksp->rnorm = rnorm;
+  PetscCall(KSPBAITestGuess(ksp, rnorm));
+  t->bnorm2 = k->scale * ksp->rnorm0 * k->scale * ksp->rnorm0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b||, or if that is 0 the residual norm of the guess: the size of all that squares are taken of */
+static PetscErrorCode Size(KSP ksp, PetscReal *size)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIVecNorm(ksp->vec_rhs, size));
+  if (*size == 0 && !ksp->guess_zero) PetscCall(KSPBAIResidual(ksp, ksp->vec_rhs, ksp->vec_sol, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The system is to be scaled if the square of its size is too small or too large. A norm that is negative, or 0, which
+   may be the root of what was too small, is set to the size */
+static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
+{
+  PetscFunctionBegin;
+  if (*norm <= 0 || PetscIsInfOrNanReal(*norm)) PetscCall(Size(ksp, norm));
+  if (*norm != 0 && !PetscIsInfOrNanReal(*norm) && !BAIIsExactSquare(*norm * *norm) &&
+      ((KSP_BAI *)ksp->data)->scale == 1.0)
+    *outcome = BAI_SCALE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The reason that the end of a run stands for. Whatever ended it, a true residual that meets the tolerance is that of
+   a solution */
+static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
+{
+  const PetscBool fixed = KSPBAIIsFixed(ksp);
+  const PetscBool meets = (PetscBool)(ksp->converged == KSPConvergedDefault &&
+                                      !PetscIsInfOrNanReal((PetscReal)s->rnorm) && ksp->rnorm <= ksp->ttol);
+
+  PetscFunctionBegin;
+  if (s->reason == BAI_LEVELS_ITS) ksp->reason = fixed || KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
+  else if (fixed && s->reason == BAI_LEVELS_CONVERGED) ksp->reason = KSP_CONVERGED_ITS;
+  else if (s->reason == BAI_LEVELS_CONVERGED || (meets && !fixed))
+    ksp->reason = ksp->rnorm <= ksp->rtol * ksp->rnorm0 ? KSP_CONVERGED_RTOL : KSP_CONVERGED_ATOL;
+  else PetscCall(KSPBAITakeFailure(ksp, s, outcome));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The engine does the whole solve, as nobody watches. A zero guess is tested afterwards, as that needs the host */
+static PetscErrorCode SolveAtOnce(KSP ksp, BAIOutcome *outcome)
+{
+  KSP_BAI          *k     = (KSP_BAI *)ksp->data;
+  const PetscBool   fixed = KSPBAIIsFixed(ksp);
+  BAITolerances     t     = {.rtol   = fixed ? 0 : ksp->rtol,
+                             .abstol = fixed ? 0 : k->scale * ksp->abstol,
+                             .dtol   = fixed ? 0 : ksp->divtol,
+                             .scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0,
+                             .bnorm2 = -1,
+                             .fixed  = fixed,
+                             .max_it = (BAIInt)ksp->max_it};
+  BAILevelsSolution s;
+  PetscReal         bnorm = -1;
+
+  PetscFunctionBegin;
+  if (!ksp->guess_zero && !fixed) {
+    PetscCall(CheckRange(ksp, &bnorm, outcome));
+    if (*outcome != BAI_SCALE) PetscCall(LookAtGuess(ksp, &t));
+    if (*outcome == BAI_SCALE || ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(Run(ksp, &t, PETSC_FALSE, 0, 0, &s));
+  ksp->its = fixed ? ksp->max_it : (PetscInt)s.its;
+  if (ksp->guess_zero && !fixed) {
+    bnorm = (PetscReal)s.bnorm / k->scale;
+    PetscCall(CheckRange(ksp, &bnorm, outcome));
+    if (*outcome == BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
+    KSPCheckNorm(ksp, bnorm);
+    ksp->rnorm = bnorm;
+    PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
+    if (ksp->reason) {
+      ksp->its = 0;
+      PetscCall(VecZeroEntries(ksp->vec_sol));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  ksp->rnorm = (PetscReal)s.rnorm / k->scale;
+  PetscCall(TakeReason(ksp, &s, outcome));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The convergence test of the KSP decides, and monitors see each norm. These are of r as the method updates it. Where
+   KSPConvergedDefault() takes one for good enough, b - A x is tested, from which the solve goes on if need be
+*/
+static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
+{
+  KSP_BAI          *k      = (KSP_BAI *)ksp->data;
+  const PetscBool   tested = (PetscBool)(ksp->converged == KSPConvergedDefault && !KSPBAINamesNorm(ksp));
+  BAITolerances     t      = {.bnorm2 = -1};
+  BAILevelsSolution s;
+  BAITest           test  = {.goal = 0};
+  PetscReal         bnorm = -1;
+  PetscBool         begun = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(CheckRange(ksp, &bnorm, outcome));
+  if (*outcome == BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
+  t.scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0;
+  while (PETSC_TRUE) {
+    t.max_it = (BAIInt)(ksp->max_it - *its);
+    PetscCall(Run(ksp, &t, PETSC_TRUE, *its, (PetscReal)test.goal, &s));
+    *its += (PetscInt)s.its;
+    if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
+    PetscCall(KSPBAILeaveDiverged(ksp, &s));
+    if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->reason == KSP_CONVERGED_ITS) break;
+    if (!begun) BAITestBegin(&test, ksp->ttol, PETSC_MAX_REAL);
+    begun = PETSC_TRUE;
+    if (BAITestEnds(&test, ksp->rnorm, s.scaled, BAIScaledLimit(&t, ksp->abstol, ksp->ttol, s.scaled_b), &s.reason)) {
+      if (s.reason != BAI_LEVELS_CONVERGED) ksp->reason = KSP_CONVERGED_ITERATING;
+      break;
+    }
+    ksp->reason = KSP_CONVERGED_ITERATING;
+    if (*its < ksp->max_it) continue;
+    s.reason = BAI_LEVELS_ITS;
+    break;
+  }
+  if (!ksp->reason) PetscCall(TakeReason(ksp, &s, outcome));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Multiplies b and x by a power of two, which changes no digit of what follows from them */
+static PetscErrorCode Scale(KSP ksp)
+{
+  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
+  const int most = sizeof(PetscReal) > sizeof(float) ? DBL_MAX_EXP - 1 : FLT_MAX_EXP - 1;
+  PetscReal size;
+  int       exponent;
+
+  PetscFunctionBegin;
+  PetscCall(Size(ksp, &size));
+  (void)frexp((double)size, &exponent);
+  exponent = PetscMax(-most, PetscMin(exponent, most));
+  k->scale = (PetscReal)ldexp(1.0, -exponent);
+  PetscCall(PetscInfo(ksp, "||b||, or if that is 0 the residual norm, is %g: the system is scaled by %g\n",
+                      (double)size, (double)k->scale));
+  if (!k->scaled) PetscCall(VecDuplicate(ksp->vec_rhs, &k->scaled));
+  PetscCall(VecCopy(ksp->vec_rhs, k->scaled));
+  PetscCall(VecScale(k->scaled, k->scale));
+  PetscCall(PetscObjectStateIncrease((PetscObject)k->scaled)); /* as vectors keep their norms, and scale them */
+  if (!ksp->guess_zero) PetscCall(VecScale(ksp->vec_sol, k->scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The method that is set up does its iterations. its: those of the solve so far */
+static PetscErrorCode RunKrylov(KSP ksp, PetscInt *its, BAIOutcome *outcome)
+{
+  const KSP_BAI  *k       = (KSP_BAI *)ksp->data;
+  const PetscBool seen    = KSPBAIIsWatched(ksp);
+  const PetscBool watched = (PetscBool)((seen || k->runner == BAI_BY_PETSC || *its) && ksp->normtype != KSP_NORM_NONE &&
+                                        (seen || !KSPBAIIsFixed(ksp)));
+
+  PetscFunctionBegin;
+  *outcome = BAI_ENDS;
+  if (watched) PetscCall(SolveWatched(ksp, its, outcome));
+  else {
+    PetscCall(SolveAtOnce(ksp, outcome));
+    *its = ksp->its;
+  }
+  if (*outcome != BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Scale(ksp));
+  *its = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values that are not assembled would be left out, and vectors of other sizes read and written beyond their ends */
+static PetscErrorCode CheckOperands(KSP ksp)
+{
+  const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
+  const char *const names[] = {"right-hand side", "solution"};
+  PetscInt          rows, local_rows, n, local_n;
+  PetscBool         assembled;
+  Mat               A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatAssembled(A, &assembled));
+  if (!assembled) PetscCall(BAICheckAssembled((PetscObject)ksp, A));
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetLocalSize(A, &local_rows, NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecGetSize(vecs[k], &n));
+    PetscCall(VecGetLocalSize(vecs[k], &local_n));
+    PetscCheck(n == rows, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
+               "The %s has %" PetscInt_FMT " entries: must be %" PetscInt_FMT ", the rows of the matrix", names[k], n,
+               rows);
+    PetscCheck(local_n == local_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "The %s has %" PetscInt_FMT " entries on this rank: must be %" PetscInt_FMT
+               ", the rows of the matrix there",
+               names[k], local_n, local_rows);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One Krylov method after another, as long as a method cannot go on and leaves it to the next one */
+static PetscErrorCode SolveByKrylov(KSP ksp)
+{
+  KSP_BAI     *k       = (KSP_BAI *)ksp->data;
+  BAIOutcome   outcome = BAI_SCALE;
+  PetscInt     its     = 0;
+  MatNullSpace nullspace;
+  Mat          A;
+
+  PetscFunctionBegin;
+  ksp->its = 0;
+  k->scale = 1.0;
+  if (KSPBAIGetOwner(k) && !KSPBAIGetOwner(k)->hierarchy->finite) {
+    ksp->reason = KSP_DIVERGED_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  while (outcome != BAI_ENDS) {
+    if (outcome == BAI_AGAIN) {
+      PetscCall(PetscMemzero(&k->setting, sizeof(k->setting)));
+      PetscCall(KSPBAISetUpKrylov(ksp));
+      PetscCall(GetSetting(ksp, &k->setting));
+    }
+    PetscCall(RunKrylov(ksp, &its, &outcome));
+  }
+  if (k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, 1.0 / k->scale));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  if (k->transposed) PetscCall(MatGetTransposeNullSpace(A, &nullspace));
+  else PetscCall(MatGetNullSpace(A, &nullspace));
+  if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(KSP ksp)
+{
+  KSP_BAI        *k      = (KSP_BAI *)ksp->data;
+  const PetscBool zeroed = (PetscBool)!BAIGuessIsNotRead(ksp);
+
+  PetscFunctionBegin;
+  PetscCall(CheckOperands(ksp));
+  k->stands = k->stalls = PETSC_FALSE;
+  PetscCall(KSPBAIPrepare(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
+  if (ksp->reason == KSP_DIVERGED_PC_FAILED && !ksp->pc->failedreason)
+    ksp->reason = KSP_CONVERGED_ITERATING; /* of a PC that is set up anew, or not at all */
+  if (ksp->guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
+  if (k->method == BAI_METHOD_RELAXATION) PetscCall(KSPSolve_BAIRelaxation(ksp));
+  else PetscCall(SolveByKrylov(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPSolve_BAI(KSP ksp)
+{
+  const PetscBool guess_zero = ksp->guess_zero;
+  PetscErrorCode  code;
+
+  PetscFunctionBegin;
+  code            = Solve(ksp);
+  ksp->guess_zero = guess_zero;
+  if (code) ksp->pc->presolvedone--; /* PETSc does not call PCPostSolve() then */
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,133 @@
+/*
+   Aggregates of the finest level that users give to a PCBAIMG: a coarsening beside those of the engine
+*/
+#include "../../multigrid/hierarchy.h" /*I "petscbai.h" I*/
+#include <petsc/private/pcimpl.h>
+
+struct BAIAggregates_ {
+  IS            is;
+  PetscInt      n;         /* Points of this rank: rows, or with a near null space what the block size makes of them */
+  BAIInt       *aggregate; /* The aggregate of each point, or -1 */
+  BAIInt       *field;     /* The number of each aggregate as an unknown, as that of its first row */
+  const BAIInt *level[1];  /* The array that the engine gets as BAILevelsParameters.aggregate */
+};
+
+/*@
+   PCBAIMGSetAggregates - Sets the aggregates of rows that the first coarse level is made of
+
+   Collective
+
+   Input Parameters:
++  pc         - the preconditioner
+-  aggregates - for each row of this rank the number of its aggregate, which counts those of this rank from 0 on, or -1
+                for rows that are to stay out of coarse levels; `NULL` leaves the choice to the set-up again
+
+   Level: advanced
+
+   Notes:
+   The index set has as many entries on each MPI rank as the matrix has rows there. Every number up to the largest one
+   must be used, by at most 128 rows. With a near null space, `MatSetNearNullSpace()`, the unknowns of a point must be in
+   the same aggregate, see `MatSetBlockSize()`. The index set is looked at when levels are set up, and must not change.
+
+   Only the first coarse level is made of these aggregates. Those of the levels below it are pairs of pairs of rows.
+
+   A `KSPBAI` whose matrix would fit on the chip of a GPU does without levels, unless there are such aggregates.
+
+.seealso: `PCBAIMG`, `PCBAIMGSetLevels()`, `ISCreateGeneral()`
+@*/
+PetscErrorCode PCBAIMGSetAggregates(PC pc, IS aggregates)
+{
+  BAI         *bai;
+  BAIHierarchy h;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  if (aggregates) PetscValidHeaderSpecific(aggregates, IS_CLASSID, 2);
+  PetscCall(BAIGet((PetscObject)pc, &BAIFaceMG, &bai));
+  if (!bai) PetscFunctionReturn(PETSC_SUCCESS);
+  h = bai->hierarchy;
+  PetscCall(PetscObjectReference((PetscObject)aggregates));
+  PetscCall(BAIAggregatesDestroy(&h->aggregates));
+  if (aggregates) {
+    PetscCall(PetscNew(&h->aggregates));
+    h->aggregates->is = aggregates;
+  }
+  h->ready = PETSC_FALSE;
+  BAIChanged(bai);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIAggregatesDestroy(BAIAggregates *g)
+{
+  PetscFunctionBegin;
+  if (!*g) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ISDestroy(&(*g)->is));
+  PetscCall(PetscFree2((*g)->aggregate, (*g)->field));
+  PetscCall(PetscFree(*g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every aggregate has rows, and no more than a block holds. rows: how many each has, on return */
+static PetscErrorCode CheckAggregates(PetscInt n, PetscInt unknowns, const PetscInt of[], PetscInt rows[])
+{
+  PetscInt count = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCheck(of[i] >= -1 && of[i] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "PCBAIMGSetAggregates(): local row %" PetscInt_FMT " is in aggregate %" PetscInt_FMT
+               ": must be -1, or less than the %" PetscInt_FMT " local rows",
+               i, of[i], n);
+    PetscCheck(of[i] == of[i - i % unknowns], PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "PCBAIMGSetAggregates(): local row %" PetscInt_FMT " is in aggregate %" PetscInt_FMT
+               ", and another unknown of its point in %" PetscInt_FMT ": with a near null space both must be the same",
+               i, of[i], of[i - i % unknowns]);
+    count = PetscMax(count, of[i] + 1);
+    if (of[i] >= 0) rows[of[i]]++;
+  }
+  for (PetscInt c = 0; c < count; c++)
+    PetscCheck(rows[c] > 0 && rows[c] <= BAI_LEVELS_BLOCK, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "PCBAIMGSetAggregates(): aggregate %" PetscInt_FMT " has %" PetscInt_FMT
+               " rows: must be at least 1 and at most %d",
+               c, rows[c], BAI_LEVELS_BLOCK);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The aggregates of users, if there are any, as the engine takes them */
+PetscErrorCode BAIAggregatesOfUsers(const BAI *bai, Mat A, BAILevelsParameters *p)
+{
+  const BAIAggregates g        = bai->hierarchy->aggregates;
+  const PetscInt      unknowns = p->modes ? (PetscInt)p->fields : 1;
+  const PetscInt     *of;
+  PetscInt            n, length, *rows;
+  PetscErrorCode      code;
+
+  PetscFunctionBegin;
+  if (!g) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(ISGetLocalSize(g->is, &length));
+  PetscCheck(length == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "PCBAIMGSetAggregates(): the index set has %" PetscInt_FMT " entries on this rank: must be %" PetscInt_FMT
+             ", the rows of the matrix there",
+             length, n);
+  if (!g->aggregate || g->n != n / unknowns) {
+    PetscCall(PetscFree2(g->aggregate, g->field));
+    PetscCall(PetscCalloc1(n + 1, &rows));
+    PetscCall(ISGetIndices(g->is, &of));
+    code = CheckAggregates(n, unknowns, of, rows);
+    if (!code) code = PetscMalloc2(n + 1, &g->aggregate, n + 1, &g->field);
+    g->n = n / unknowns;
+    for (PetscInt i = 0; i < g->n && !code; i++) g->aggregate[i] = (BAIInt)of[i * unknowns];
+    for (PetscInt i = n - 1; i >= 0 && !code; i--)
+      if (of[i] >= 0) g->field[of[i]] = (BAIInt)(i % (PetscInt)p->fields);
+    PetscCall(ISRestoreIndices(g->is, &of));
+    PetscCall(PetscFree(rows));
+    PetscCall(code);
+    g->level[0] = g->aggregate;
+  }
+  p->given     = 1;
+  p->aggregate = g->level;
+  p->no_grid   = 1;
+  if (unknowns == 1 && p->fields > 1) p->field = g->field;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,291 @@
+/*
+   A Mat as the engine reads it: checks, a copy where it is of another type than aij, its parts, and their arrays
+*/
+#define BAI_USE_PETSC_CUDA
+#include "baiimpl.h"
+#include <petsc/private/petscimpl.h>
+
+/* An object as it is now */
+PetscErrorCode BAIVersionOf(PetscObject obj, BAIVersion *version)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId(obj, &version->id));
+  PetscCall(PetscObjectStateGet(obj, &version->state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool BAIVersionsEqual(BAIVersion a, BAIVersion b)
+{
+  return (PetscBool)(a.id == b.id && a.state == b.state);
+}
+
+/* Whether the matrix, or its values, are others than those that are known, or what is made of them is to be made
+   anyway. They are known then. All ranks do the same */
+PetscErrorCode BAITakeValues(const BAI *bai, Mat A, PetscBool anyway, BAIVersion *known, PetscBool *others)
+{
+  BAIVersion now;
+  int        work;
+
+  PetscFunctionBegin;
+  PetscCall(BAIVersionOf((PetscObject)A, &now));
+  work = anyway || !BAIVersionsEqual(now, *known);
+  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
+  *known  = now;
+  *others = (PetscBool)work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAICheckAssembled(PetscObject obj, Mat A)
+{
+  PetscBool assembled;
+
+  PetscFunctionBegin;
+  PetscCall(MatAssembled(A, &assembled));
+  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
+{
+  PetscInt M, N, m, n, unlike[2] = {0, 0}, most[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ,
+             "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
+  if (m != n) {
+    unlike[0] = m + 1;
+    unlike[1] = n + 1;
+  }
+  PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ,
+             "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT
+             " local columns on some rank: rows and columns must be spread over the ranks alike",
+             most[0] - 1, most[1] - 1);
+  PetscCall(BAICheckAssembled(obj, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first bad row of the whole matrix, on all ranks, is an error. Many of them may be constraints. If its diagonal
+   entry is NaN or infinite, that is said instead, where somebody asks */
+PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBool *finite)
+{
+  const PetscObject obj = bai->obj;
+  PetscInt          none, first, mine, row, start, count;
+  PetscScalar       value;
+  PetscReal         size = 0.0, largest;
+  const char       *prefix;
+  IS                zeros;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &none, NULL));
+  PetscCall(MatGetOwnershipRange(A, &start, NULL));
+  first = start + (PetscInt)status.row;
+  mine  = status.code == BAI_ERR_DIAGONAL ? first : none;
+  PetscCallMPI(MPI_Allreduce(&mine, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
+  if (row == mine) {
+    PetscCall(MatGetValues(A, 1, &first, 1, &first, &value));
+    size = PetscIsNanScalar(value) ? (PetscReal)INFINITY : PetscAbsScalar(value); /* NaN is no largest one */
+  }
+  PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  if (finite) {
+    *finite = (PetscBool)!PetscIsInfOrNanReal(largest);
+    if (!*finite) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(largest == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE,
+             "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: "
+             "block-asynchronous iteration needs 1/a_ii to be finite",
+             row, (double)largest);
+  PetscCall(MatFindZeroDiagonals(A, &zeros));
+  PetscCall(ISGetSize(zeros, &count));
+  PetscCall(ISDestroy(&zeros));
+  PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
+  if (!prefix) prefix = "";
+  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
+          "Row %" PetscInt_FMT
+          " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it. "
+          "Such rows: %" PetscInt_FMT " of %" PetscInt_FMT ". If these are constraints, as of the pressure in a "
+          "flow, use PCFIELDSPLIT, with this solver for the other unknowns: -%sksp_type gmres -%spc_type fieldsplit "
+          "-%spc_fieldsplit_type schur -%spc_fieldsplit_detect_saddle_point -%sfieldsplit_0_pc_type baimg. Otherwise "
+          "use a direct solver: -%spc_type lu",
+          row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
+}
+
+/* The type begins with one of these words, as those of one rank and of several do */
+static PetscErrorCode IsAnyOf(Mat A, const char *const types[], PetscBool *is)
+{
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  for (int k = 0; types[k] && !*is; k++) PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, types[k], is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Null spaces that are attached to the matrix */
+static PetscErrorCode CopySpaces(Mat A, Mat aij)
+{
+  MatNullSpace space;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(MatSetNullSpace(aij, space));
+  PetscCall(MatGetNearNullSpace(A, &space));
+  PetscCall(MatSetNearNullSpace(aij, space));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of type aij. Of a MATMPIBAIJ a duplicate is converted, as PETSc 3.18 takes the part with the columns of other
+   ranks apart, to which others may point, as MatFDColoring */
+static PetscErrorCode Copy(Mat A, Mat *aij)
+{
+  PetscBool is;
+  Mat       duplicate;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIBAIJ, &is));
+  if (!is) {
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, aij));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &duplicate));
+  PetscCall(MatConvert(duplicate, MATAIJ, MAT_INITIAL_MATRIX, aij));
+  PetscCall(MatDestroy(&duplicate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The type is one of those of which entries are read */
+PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
+{
+  const char *const types[] = {MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
+
+  PetscFunctionBegin;
+  PetscCall(IsAnyOf(A, types, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix to read: A itself, or a copy of it as it is now */
+PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
+{
+  const char *const blocks[] = {MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
+  const char *const hip[]    = {"seqaijhipsparse", "mpiaijhipsparse", NULL}; /* not all releases name them */
+  MatType           type;
+  BAIVersion        now;
+  PetscBool         is;
+
+  PetscFunctionBegin;
+  *aij = A;
+  PetscCall(IsAnyOf(A, hip, &is));
+  PetscCall(MatGetType(A, &type));
+  PetscCheck(!is, PetscObjectComm(bai->obj), PETSC_ERR_SUP,
+             "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; see MatConvert() "
+             "and -mat_type aij",
+             type);
+  PetscCall(IsAnyOf(A, blocks, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAICheckAssembled(bai->obj, A));
+  PetscCall(BAIVersionOf((PetscObject)A, &now));
+  if (!bai->aij || !BAIVersionsEqual(now, bai->of_aij)) {
+    PetscCall(PetscInfo(bai->obj, "Matrix type %s: copied to type aij\n", type));
+    if (bai->relax.A == bai->aij) PetscCall(MatDestroy(&bai->relax.A));
+    /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
+    PetscCall(MatDestroy(&bai->aij));
+    PetscCall(Copy(A, &bai->aij));
+    /* which converting it may have raised: its values are as they were */
+    PetscCall(PetscObjectStateSet((PetscObject)A, now.state));
+    bai->of_aij = now;
+  }
+  PetscCall(CopySpaces(A, bai->aij));
+  *aij = bai->aij;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gets the square part of A's local rows and, on several ranks, the coupling to other ranks' columns, whose numbers are in
+ * garray */
+PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *nghost, const PetscInt *garray[])
+{
+  PetscBool seq, mpi;
+  MatType   type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  PetscCheck(seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP,
+             "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
+             "baij or sbaij; see MatConvert() and -mat_type. Krylov methods of KSPBAI take any Amat",
+             type);
+  *Ad     = A;
+  *Ao     = NULL;
+  *nghost = 0;
+  *garray = NULL;
+  if (mpi) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, Ad, Ao, garray));
+    PetscCall(MatGetSize(*Ao, NULL, nghost));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of a part, where the backend reads them */
+PetscErrorCode BAIGetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *device)
+{
+  PetscScalar *a;
+  PetscMemType memtype;
+  PetscBool    done;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGetCSR(A, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &a, &memtype));
+  *device = (PetscBool)PetscMemTypeDevice(memtype);
+  if (*device && backend == BAI_BACKEND_HOST) {
+    PetscCall(
+      MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
+    PetscCall(MatSeqAIJGetArrayRead(A, (const PetscScalar **)&a));
+    *device = PETSC_FALSE;
+  }
+  csr->a = (const BAIScalar *)a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of this rank's rows, of which Ao couples to the ghosts */
+PetscErrorCode BAIGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M, PetscBool *device)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  *M = (BAIMatrix){.n = (BAIInt)n, .nghost = (BAIInt)nghost};
+  PetscCall(BAIGetRows(backend, Ad, &M->A, device));
+  if (nghost) PetscCall(BAIGetRows(backend, Ao, &M->B, device));
+  M->memory = *device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The counterpart of BAIGetRows(), for what it took from the host side of a device matrix */
+PetscErrorCode BAIRestoreRows(BAIBackend backend, Mat A, BAICSR *csr)
+{
+  PetscMemType memtype;
+  PetscBool    done;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  if (backend != BAI_BACKEND_HOST) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, NULL, NULL, NULL, &memtype));
+  if (!PetscMemTypeDevice(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJRestoreArrayRead(A, (const PetscScalar **)&csr->a));
+  PetscCall(
+    MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The backend that auto stands for: where the matrix lives */
+PetscErrorCode BAIBackendOf(Mat Ad, BAIBackend *backend)
+{
+  PetscMemType memtype;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetCSRAndMemType(Ad, NULL, NULL, NULL, &memtype));
+  *backend = PetscMemTypeCUDA(memtype) ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
