@@ -7,6 +7,7 @@
    long: where it turns out to be, or where the last two were
 */
 #include "follow.h"
+#include "scan_sort.h"
 #include <chrono>
 #include <mutex>
 #include <stdio.h>
@@ -46,15 +47,11 @@ BAIStatus BAICUDAIsReady(void *stream)
   return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
 }
 
-static __global__ void Nothing()
-{
-}
-
 /* Kernels follow each other if the device says that it has code that was written for one which knows how to, not what
    the driver may have made of older code */
 BAIStatus BAIContextOpen(BAIContext *context, int device, void *stream)
 {
-  cudaFuncAttributes attributes;
+  int version;
 
   *context            = BAIContext{};
   context->stream     = (cudaStream_t)stream;
@@ -63,8 +60,8 @@ BAIStatus BAIContextOpen(BAIContext *context, int device, void *stream)
   BAITry(BAICUDAIsReady(stream));
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaDeviceGetAttribute(&context->processors, cudaDevAttrMultiProcessorCount, device));
-  CUDATry(cudaFuncGetAttributes(&attributes, Nothing));
-  context->follows = attributes.ptxVersion >= 90;
+  BAITry(BAICodeVersion(&version));
+  context->follows = version >= 900;
   return BAIStatusOf(BAI_OK);
 }
 

@@ -9,6 +9,12 @@ enum {
   THREADS = 256
 };
 
+BAIStatus BAICodeVersion(int *version)
+{
+  CUDATry(cub::PtxVersion(*version));
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIScan(BAIContext *context, long long n, const int *from, int *sums)
 {
   BAITemporary work;

@@ -26,3 +26,7 @@ BAIStatus BAISortPairs(BAIContext *, long long n, int end, const BAIKey *keys, B
 /* Of sorted keys: distinct[k] becomes the number of different ones among the first k, for k = 0, ..., n. *last is
  * distinct[n], on the host */
 BAIStatus BAICountDistinct(BAIContext *, int n, const BAIKey *sorted, int *distinct, int *last);
+
+/* 100 times the compute capability that the code in use on the current device was written for, whatever the driver has
+ * made of it */
+BAIStatus BAICodeVersion(int *version);

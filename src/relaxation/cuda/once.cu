@@ -160,10 +160,17 @@ static __device__ __forceinline__ void DoTile(const BAISliced &A, const BAISweep
   if constexpr (GHOSTS && queue) BAISendTile(p, (int)tile, x);
 }
 
-template <bool GHOSTS, BAIOrder order>
+/* A kernel for more than the queue would take more registers, and so fewer thread blocks would be at work */
+template <bool GHOSTS>
 static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(false)) Once(BAISliced A, BAISweep p)
 {
-  DoTile<GHOSTS, order, BAIScalar>(A, p);
+  DoTile<GHOSTS, BAI_QUEUE, BAIScalar>(A, p);
+}
+
+static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(false)) OnceSync(BAISliced A, BAISweep p)
+{
+  if (A.cols > A.n) DoTile<true, BAI_FLAGS, BAIScalar>(A, p);
+  else DoTile<false, BAI_FLAGS, BAIScalar>(A, p);
 }
 
 static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(true)) OnceSingle(BAISliced A, BAISweep p)
@@ -172,8 +179,6 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(true)) Onc
   else DoTile<false, BAI_QUEUE, BAISingle>(A, p);
 }
 
-/* In double precision one kernel for both orders would take more registers than mode sync does, and so fewer thread
- * blocks would be at work */
 const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
   const bool ghosts = A->cols > A->n;
@@ -181,6 +186,6 @@ const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
   if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > INSIDE || (A->single && ghosts))
     return NULL;
   if (A->single) return (const void *)OnceSingle;
-  if (order == BAI_FLAGS) return ghosts ? (const void *)Once<true, BAI_FLAGS> : (const void *)Once<false, BAI_FLAGS>;
-  return ghosts ? (const void *)Once<true, BAI_QUEUE> : (const void *)Once<false, BAI_QUEUE>;
+  if (order == BAI_FLAGS) return (const void *)OnceSync;
+  return ghosts ? (const void *)Once<true> : (const void *)Once<false>;
 }

@@ -36,8 +36,9 @@ enum {
 typedef struct {
   const BAISliced *A;
   BAIOrder         order;
-  unsigned         asks;  /* CAN_... */
-  int              turns; /* that blocks take in mode color; 0: not known */
+  unsigned         asks;       /* CAN_... */
+  int              processors; /* multiprocessors of the device */
+  int              turns;      /* that blocks take in mode color; 0: not known */
 } Work;
 
 /* A kernel, NULL for none, and what it is to be launched with */
@@ -200,11 +201,10 @@ static BAIStatus TryVariant(const Family *family, const Work *work, const Varian
   enum {
     OWN_SHARED = 512 /* bytes that kernels have of their own there, at most, by and large */
   };
-  int device, multiprocessors, shared_max, blocks;
+  int device, shared_max, blocks;
 
   *room = 0;
   CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (variant->shared + OWN_SHARED > (size_t)shared_max) {
     snprintf(why, REASON, "%lld bytes of shared memory, %d at most", (long long)(variant->shared + OWN_SHARED),
@@ -213,7 +213,7 @@ static BAIStatus TryVariant(const Family *family, const Work *work, const Varian
   }
   BAITry(BAIAllowShared(variant->kernel, variant->shared));
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant->kernel, variant->threads, variant->shared));
-  const int found = blocks * multiprocessors,
+  const int found = blocks * work->processors,
             least = family->can & CAN_SOLVE ? work->A->tiles + (work->order == BAI_OWN) : 1; /* with the watcher */
 
   if (found < least) {
@@ -258,7 +258,7 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsig
     : mode == BAI_MODE_SYNC      ? BAI_FLAGS
     : mode == BAI_MODE_COLOR     ? BAI_TURNS
                                  : BAI_OWN; /* with a queue if not all tiles are at work at once */
-  Work           work  = {&state->A, first, Asks(state, mode, momentum) | more, 0};
+  Work           work  = {&state->A, first, Asks(state, mode, momentum) | more, state->processors, 0};
   int            room;
 
   if (mode == BAI_MODE_COLOR) BAITry(BAITurnsCreate(state, true));

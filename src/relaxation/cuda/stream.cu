@@ -146,13 +146,13 @@ static __device__ __forceinline__ void GoThroughTilesAs(const BAISliced &A, cons
 }
 
 /* One kernel does all orders, as p says: each has code of its own, and the same bounds */
-template <int LOC, int OFF, bool PACKED, typename V>
+template <int LOC, int OFF, bool PACKED>
 static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
 {
-  GoThroughTilesAs<LOC, OFF, PACKED, V>(A, p);
+  GoThroughTilesAs<LOC, OFF, PACKED, BAIScalar>(A, p);
 }
 
-/* Wide rows, whose registers are the same in both precisions */
+/* Wide rows, whose registers are the same in both precisions; and all rows in single precision */
 template <int OFF, bool PACKED>
 static __global__ void __launch_bounds__(Threads(WIDE), LeastBlocks(WIDE, OFF)) StreamWide(BAISliced A, BAISweep p)
 {
@@ -160,17 +160,12 @@ static __global__ void __launch_bounds__(Threads(WIDE), LeastBlocks(WIDE, OFF)) 
   else GoThroughTilesAs<WIDE, OFF, PACKED, BAIScalar>(A, p);
 }
 
-/* Of single precision only thin rows have a kernel of their own */
 const void *BAIStreamKernel(const BAISliced *A)
 {
-  const bool thin = A->loc_width <= 4 && A->off_width <= BAI_FEW_OUTSIDE && !A->off_first,
-             wide = A->loc_width > 8 || (A->single && !thin);
-
   if (A->loc_width > WIDE) return NULL;
-  if (thin)
-    return A->single ? (const void *)Stream<4, 5, false, BAISingle> : (const void *)Stream<4, 5, false, BAIScalar>;
-  if (wide)
+  if (A->loc_width > 8 || A->single)
     return A->off_first ? (const void *)StreamWide<BAI_PACKED_LOADS, true> : (const void *)StreamWide<16, false>;
-  return A->off_first ? (const void *)Stream<8, BAI_PACKED_LOADS, true, BAIScalar>
-                      : (const void *)Stream<8, 16, false, BAIScalar>;
+  if (A->off_first) return (const void *)Stream<8, BAI_PACKED_LOADS, true>;
+  return A->loc_width <= 4 && A->off_width <= BAI_FEW_OUTSIDE ? (const void *)Stream<4, 5, false>
+                                                              : (const void *)Stream<8, 16, false>;
 }
