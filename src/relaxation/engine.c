@@ -81,8 +81,6 @@ BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
 FORWARD(UpdateValues, update, (BAIEngine engine, const BAIMatrix *matrix), (engine->state, matrix))
 FORWARD(Prepare, prepare, (BAIEngine engine, BAIMode mode), (engine->state, mode))
 FORWARD(Color, color, (BAIEngine engine, const BAIInt *ghost, BAIInt *color), (engine->state, ghost, color))
-FORWARD(Show, show, (BAIEngine engine, BAIInt n, const BAIInt *row, BAIScalar *x), (engine->state, n, row, x))
-FORWARD(Look, look, (BAIEngine engine, const BAIScalar *ghost), (engine->state, ghost))
 FORWARD(Solve, solve, (BAIEngine engine, const BAITolerances *t, const BAIStep *step, BAISolution *solution),
         (engine->state, t, step, solution))
 FORWARD(Share, share, (BAIEngine engine, BAIInt peers, BAIHandle *mine), (engine->state, peers, mine))

@@ -214,8 +214,6 @@ typedef struct {
   BAIStatus (*prepare)(BAIState, BAIMode);
   BAIStatus (*color)(BAIState, const BAIInt *ghost, BAIInt *color); /* NULL: ranks cannot take turns together */
   BAIStatus (*turns)(BAIState, BAIInt turns, const BAIInt *color);
-  BAIStatus (*show)(BAIState, BAIInt n, const BAIInt *row, BAIScalar *x);
-  BAIStatus (*look)(BAIState, const BAIScalar *ghost);
   BAIStatus (*sweep)(BAIState, BAIInt count, const BAIStep *);
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
@@ -266,10 +264,6 @@ BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
 */
 BAIStatus BAIEngineColor(BAIEngine, const BAIInt *ghost, BAIInt *color);
 BAIStatus BAIEngineTakeTurns(BAIEngine, BAIInt turns, const BAIInt *color);
-/* Between such turns, on bound vectors: x of these rows, in its places in an array of n; and ghosts to read from now
- * on, in the place of those bound. BAI_ERR_NOT_BUILT as well */
-BAIStatus BAIEngineShow(BAIEngine, BAIInt rows, const BAIInt *row, BAIScalar *x);
-BAIStatus BAIEngineLook(BAIEngine, const BAIScalar *ghost);
 /* count global iterations on the bound vectors; of connected ranks, those of mode async read what the others have
  * reached meanwhile, those that take turns together what others did in the turns before, and others the last iterate of
  * all */

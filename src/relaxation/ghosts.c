@@ -12,7 +12,6 @@ PetscErrorCode BAIScatterDestroy(BAI *bai)
   PetscCall(VecDestroy(&bai->ranks.coming));
   PetscCall(VecDestroy(&bai->ranks.sent));
   PetscCall(ISDestroy(&bai->ranks.ghosts));
-  PetscCall(PetscFree(bai->ranks.shown));
   PetscCall(PetscFree(bai->ranks.color));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

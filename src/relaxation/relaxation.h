@@ -79,9 +79,7 @@ typedef struct {
   Vec        coming;    /* Entries that arrive while those are read. */
   Vec        sent;      /* A copy of x that is on its way. */
   IS         ghosts;    /* The global numbers of ghosts. */
-  PetscInt   nshown;    /* Ranks take turns together: own rows that other ranks read, */
-  BAIInt    *shown;     /* their numbers, */
-  BAIInt    *color;     /* and the turn of each own row. */
+  BAIInt    *color;     /* Ranks take turns together: the turn of each own row. */
   PetscBool  under_way; /* Entries of x are on their way. */
   PetscBool  connected; /* The engine exchanges x by itself. */
 } BAIRanks;

@@ -181,26 +181,6 @@ static PetscErrorCode TakeIn(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exchanges x of the rows that other ranks read between turns; the engine then reads the new ghosts */
-static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
-{
-  const BAIBackend backend = bai->relax.use.backend;
-  PetscScalar     *sent;
-
-  PetscFunctionBegin;
-  if (!bai->ranks.sent) PetscCall(VecDuplicate(x, &bai->ranks.sent));
-  PetscCall(VecGetArray(bai->ranks.sent, &sent));
-  if (!bai->relax.failed.code)
-    NoteFailure(bai, BAIEngineShow(bai->relax.engine, (BAIInt)bai->ranks.nshown, bai->ranks.shown, (BAIScalar *)sent));
-  PetscCall(VecRestoreArray(bai->ranks.sent, &sent));
-  PetscCall(BAIVecRestoreArray(backend, bai->ranks.ghost, BAI_READ, (BAIScalar **)&v->ghost));
-  PetscCall(VecScatterBegin(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(bai->ranks.scatter, bai->ranks.sent, bai->ranks.ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(BAIVecGetArray(backend, bai->ranks.ghost, BAI_READ, (BAIScalar **)&v->ghost, &v->ghost_memory));
-  if (!bai->relax.failed.code) NoteFailure(bai, BAIEngineLook(bai->relax.engine, v->ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* x goes to the other ranks, if it is not on the way, and what has come is read */
 static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscBool *guess_zero, BAIVectors *v)
 {
@@ -238,16 +218,14 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
   for (PetscInt done = 0; done < count; done += at_once) {
     if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
     for (PetscInt turn = 0; turn < turns; turn++) {
-      if (turns > 1 && (done || turn)) PetscCall(PassOn(bai, x, &v));
-      else if (scatters && done) PetscCall(PassAll(bai, b, x, overlaps, &guess_zero, &v));
+      if (scatters && (done || turn)) PetscCall(PassAll(bai, b, x, overlaps, &guess_zero, &v));
       if (turns > 1) step.turn = (BAIInt)turn + 1;
       PetscCall(SweepVectors(bai, b, x, at_once, &step));
     }
     step.fresh = 0;
     step.done += (BAIInt)at_once;
   }
-  if (rnorm && turns > 1 && count) PetscCall(PassOn(bai, x, &v));
-  else if (rnorm && scatters && count) PetscCall(PassAll(bai, b, x, PETSC_FALSE, &guess_zero, &v));
+  if (rnorm && scatters && count) PetscCall(PassAll(bai, b, x, PETSC_FALSE, &guess_zero, &v));
   if (rnorm) PetscCall(ResidualNorm2(bai, b, x, &norm2, &failed));
   if (rnorm && bai->ranks.connected && how->ahead) PetscCall(FindPace(bai, x));
   PetscCall(UnbindVectors(bai, b, x, guess_zero, &v));

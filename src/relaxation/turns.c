@@ -9,7 +9,6 @@
 */
 #include "../petsc/baiimpl.h"
 #include "../common/hash.h"
-#include <petscsf.h>
 
 static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
 {
@@ -89,29 +88,6 @@ static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The own rows that other ranks read */
-static PetscErrorCode FindShown(BAI *bai, Mat A, PetscInt n, PetscInt nghost, const PetscInt garray[])
-{
-  PetscSF         sf;
-  PetscLayout     columns;
-  const PetscInt *readers;
-
-  PetscFunctionBegin;
-  PetscCall(PetscFree(bai->ranks.shown));
-  PetscCall(PetscMalloc1(n + 1, &bai->ranks.shown));
-  PetscCall(MatGetLayouts(A, NULL, &columns));
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
-  PetscCall(PetscSFComputeDegreeBegin(sf, &readers));
-  PetscCall(PetscSFComputeDegreeEnd(sf, &readers));
-  bai->ranks.nshown = 0;
-  for (PetscInt i = 0; i < n; i++) {
-    if (readers[i]) bai->ranks.shown[bai->ranks.nshown++] = (BAIInt)i;
-  }
-  PetscCall(PetscSFDestroy(&sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Ranks take turns together from now on, if they can; with the transposed matrix those that they take with the matrix;
  * collective */
 PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
@@ -129,7 +105,6 @@ PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt gar
   PetscCall(FindBefore(A, nghost, garray, before));
   if (bai->origin) PetscCall(PetscArraycpy(bai->ranks.color, bai->origin->ranks.color, n));
   else PetscCall(FindColors(bai, A, n, nghost, before, bai->ranks.color));
-  if (!bai->ranks.connected) PetscCall(FindShown(bai, A, n, nghost, garray));
   for (PetscInt i = 0; i < n; i++) turns = PetscMax(turns, (PetscInt)bai->ranks.color[i] + 1);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &turns, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscCall(

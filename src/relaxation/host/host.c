@@ -124,18 +124,6 @@ static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle 
   return rounded;
 }
 
-static BAIStatus Look(BAIState state, const BAIScalar *ghost)
-{
-  state->ghost = state->A.single && ghost ? Round(state, ghost, state->A.nghost, state->rounded_ghost) : (void *)ghost;
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus Show(BAIState state, BAIInt rows, const BAIInt *row, BAIScalar *x)
-{
-  for (BAIInt k = 0; k < rows; k++) x[row[k]] = BAIGetX(state, row[k]);
-  return BAIStatusOf(BAI_OK);
-}
-
 static BAIStatus BindVectors(BAIState state, const BAIVectors *v, int guess_zero)
 {
   const BAIBlockCRS *A = &state->A;
@@ -143,7 +131,7 @@ static BAIStatus BindVectors(BAIState state, const BAIVectors *v, int guess_zero
   state->v     = *v;
   state->scale = A->single && v->scale > 0 ? v->scale : 1;
   state->b     = A->single ? Round(state, v->b, A->n, state->rounded_b) : v->b;
-  BAITry(Look(state, v->ghost));
+  state->ghost = A->single && v->ghost ? Round(state, v->ghost, A->nghost, state->rounded_ghost) : (void *)v->ghost;
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) BAISetX(state, i, guess_zero ? 0 : v->x[i]);
   return BAIStatusOf(BAI_OK);
@@ -271,8 +259,6 @@ const BAIBackendOps BAIBackendHost = {
   .prepare    = Prepare,
   .color      = BAIHostColorRows,
   .turns      = BAIHostTakeTurns,
-  .show       = Show,
-  .look       = Look,
   .sweep      = Sweep,
   .residual   = Residual,
   .sums       = Sums,
