@@ -241,11 +241,6 @@ const BAIPartition *BAIEnginePartition(BAIEngine engine)
   return engine->partition.first ? &engine->partition : NULL;
 }
 
-void BAIEngineRecover(BAIEngine engine, BAIInt iteration)
-{
-  engine->ops->recover(engine->state, iteration);
-}
-
 BAIStatus BAIEngineExplain(BAIEngine engine, BAIMode mode, char *text, size_t size)
 {
   if (size) *text = 0;

@@ -73,7 +73,8 @@ typedef struct {
   int    fresh;       /* x is not what the engine left last: its first update has no momentum */
   int    ahead;       /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
   int    faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
-  BAIInt done;        /* by the global iterations of the solve before this call */
+  BAIInt done;        /* by the global iterations of the solve before this call, */
+  BAIInt recovered;   /* and have stopped rows or blocks be updated again from this iteration on */
 } BAIStep;
 
 /*
@@ -220,7 +221,6 @@ typedef struct {
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*shares)(BAIState, BAIReal *share);
   BAIStatus (*flip)(BAIState, BAIInt *flipped);
-  void (*recover)(BAIState, BAIInt iteration);
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
   BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
   BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
@@ -284,8 +284,6 @@ const BAIPartition *BAIEnginePartition(BAIEngine);
 BAIStatus           BAIEngineShares(BAIEngine, BAIReal *share);
 /* Flips a bit in some rows of the engine's copy of the matrix, those that its faults hit; how many */
 BAIStatus BAIEngineFlip(BAIEngine, BAIInt *flipped);
-/* Rows or blocks that faults have stopped are updated again from this iteration on; BAI_INT_MAX: never */
-void BAIEngineRecover(BAIEngine, BAIInt iteration);
 /* The counts since they were forgotten the last time; NULL: forget them. Only if the parameters ask for statistics */
 BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */

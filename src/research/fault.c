@@ -17,7 +17,6 @@ static PetscErrorCode CopyMatrix(BAI *bai)
   PetscFunctionBegin;
   bai->research->watch.flipped = PETSC_FALSE;
   PetscCall(BAIRefillEngine(bai));
-  BAIEngineRecover(bai->relax.engine, (BAIInt)bai->research->watch.last);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,18 +95,16 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
 /* A solve begins */
 PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
-  BAIWatch      *w     = &bai->research->watch;
-  const BAIFault fault = bai->relax.use.p.fault;
+  BAIWatch *w = &bai->research->watch;
 
   PetscFunctionBegin;
-  w->last = (PetscInt)fault.last;
+  w->last = (PetscInt)bai->relax.use.p.fault.last;
   if (w->flipped) PetscCall(CopyMatrix(bai));
   w->faults = w->resets = w->copies = w->reassigned = w->left = w->retries = 0;
   w->stagnates = w->copied = PETSC_FALSE;
   w->its                   = 0;
   w->norm                  = -1.0;
   if (!BAIHasFaults(&bai->options)) PetscFunctionReturn(PETSC_SUCCESS);
-  BAIEngineRecover(bai->relax.engine, fault.last);
   if (bai->options.fault_detect) PetscCall(StartDetection(bai, b, x, guess_zero));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,7 +152,8 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
   PetscInt        done  = (PetscInt)how->done;
 
   PetscFunctionBegin;
-  step.faulty = fault->fraction > 0;
+  step.faulty    = fault->fraction > 0;
+  step.recovered = (BAIInt)w->last;
   if (!count) PetscCall((*run)(bai, b, x, guess_zero, 0, &step, rnorm));
   while (count > 0) {
     const PetscInt next = flips && done <= fault->first ? (PetscInt)fault->first
@@ -274,7 +272,6 @@ static PetscErrorCode AcceptIterate(BAI *bai, PetscInt its, Vec x)
     w->reassigned += lost;
     w->last = its;
     w->norm = -1.0;
-    BAIEngineRecover(bai->relax.engine, (BAIInt)its);
     PetscCall(PetscArrayzero(w->still, (size_t)w->n));
     PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": %" PetscInt_FMT " rows are not updated, others take them over\n",

@@ -167,11 +167,6 @@ static void Info(BAIState state, BAIInfo *info)
   for (int mode = 0; mode < 4; mode++) info->solves |= (state->plan[mode].resident && !state->A.single) << mode;
 }
 
-static void Recover(BAIState state, BAIInt iteration)
-{
-  state->p.fault.last = iteration;
-}
-
 extern "C" const BAIBackendOps BAIBackendCUDA = {
   .create     = Create,
   .update     = Update,
@@ -183,7 +178,6 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .sums       = BAISumsRun,
   .shares     = Caught<BAISlicedShares>,
   .flip       = BAICUDAFlip,
-  .recover    = Recover,
   .stats      = Caught<BAIStatsGet>,
   .share      = BAICUDAShare,
   .connect    = Caught<BAICUDAConnect>,

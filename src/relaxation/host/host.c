@@ -146,6 +146,7 @@ static BAIStatus UnbindVectors(BAIState state)
 
 static BAIStatus Sweep(BAIState state, BAIInt count, const BAIStep *step)
 {
+  if (step->faulty) state->p.fault.last = step->recovered;
   if (state->A.single) BAIHostSweepSingle(state, count, step);
   else if (state->A.sweep_single) BAIHostSweepMixed(state, count, step);
   else BAIHostSweep(state, count, step);
@@ -217,11 +218,6 @@ static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
   return BAIStatusOf(BAI_OK);
 }
 
-static void Recover(BAIState state, BAIInt iteration)
-{
-  state->p.fault.last = iteration;
-}
-
 /* Nothing goes on behind the caller's back */
 static BAIStatus Wait(BAIState state)
 {
@@ -264,7 +260,6 @@ const BAIBackendOps BAIBackendHost = {
   .sums       = Sums,
   .shares     = Shares,
   .flip       = Flip,
-  .recover    = Recover,
   .stats      = BAIHostStatsGet,
   .share      = BAIHostShare,
   .connect    = BAIHostConnect,
