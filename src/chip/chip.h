@@ -3,7 +3,8 @@
 */
 #pragma once
 
-#include "../common/cuda/rows.h"
+#include "../common/cuda/context.h"
+#include "../common/rows.h"
 #include "../common/krylov_rules.h"
 
 enum {
@@ -78,7 +79,7 @@ typedef struct {
   int            on;       /* the matrix is on the chip; else nothing else here is of use */
   int            bicgstab; /* the method is BiCGStab; else CG */
   BAIContext    *context;
-  BAIDeviceRows  A;
+  BAIRows        A;
   BAINumbering   grid;    /* of the rows of A */
   BAIChipParts   one;     /* with as many parts as can be, for one system */
   BAIChipParts   many;    /* with fewer, for many; no kernel: there are none */
@@ -93,8 +94,7 @@ typedef struct {
 
 /* systems.cu: keeps a matrix with a positive diagonal, and at most longest entries in a row, on the chip, if it fits
    there: chip->on says so then. hermitian chooses the method. Vectors are on the device */
-BAIStatus BAIChipSetUp(BAIChip *, BAIContext *, const BAIDeviceRows *, const BAINumbering *, int hermitian,
-                       int longest);
+BAIStatus BAIChipSetUp(BAIChip *, BAIContext *, const BAIRows *, const BAINumbering *, int hermitian, int longest);
 void      BAIChipDestroy(BAIChip *);
 BAIStatus BAIChipSolve(BAIChip *, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                        BAILevelsMonitor, void *context, BAILevelsSolution *);
@@ -102,8 +102,8 @@ BAIStatus BAIChipSolveColumns(BAIChip *, const BAIColumns *, int guess_zero, con
                               BAILevelsSolution *);
 /* parts.cu: divides the matrix into parts; takes new values in the same pattern, BAI_ERR_PATTERN if they need the other
    method; and finds the parts for a number of systems, which are made when they are first asked for */
-BAIStatus BAIChipCut(BAIChip *, const BAIDeviceRows &, bool *fits);
-BAIStatus BAIChipUpdateValues(BAIChip *, const BAIDeviceRows *, int hermitian);
+BAIStatus BAIChipCut(BAIChip *, const BAIRows &, bool *fits);
+BAIStatus BAIChipUpdateValues(BAIChip *, const BAIRows *, int hermitian);
 BAIStatus BAIChipPartsFor(BAIChip *, int systems, BAIChipParts **);
 /* shape.cu: the number of kernels; the rows that a thread block of one may have, and their entries beside the diagonal
    (0: any number); and whether it can be launched with these parts */

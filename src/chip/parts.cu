@@ -93,7 +93,7 @@ struct Largest {
 };
 
 /* Marks what the part reads; all threads. bits is in shared memory */
-static __device__ void Mark(const BAIDeviceRows &A, const BAIChipMatrix &M, const int *place, int words, unsigned *bits)
+static __device__ void Mark(const BAIRows &A, const BAIChipMatrix &M, const int *place, int words, unsigned *bits)
 {
   const int part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
 
@@ -132,8 +132,8 @@ static __device__ int LanesFor(int rows, int entries, int longest, int threads)
   return best;
 }
 
-static __global__ __launch_bounds__(THREADS) void CountHalos(BAIDeviceRows A, BAIChipMatrix M, const int *place,
-                                                             int words, Largest *largest)
+static __global__ __launch_bounds__(THREADS) void CountHalos(BAIRows A, BAIChipMatrix M, const int *place, int words,
+                                                             Largest *largest)
 {
   extern __shared__ unsigned bits[];
   __shared__ int             halos, entries, inside, longest;
@@ -166,8 +166,7 @@ static __global__ __launch_bounds__(THREADS) void CountHalos(BAIDeviceRows A, BA
 }
 
 /* Where halos are, the columns of entries, and where rows begin */
-static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, BAIChipMatrix M, const int *place,
-                                                              int words)
+static __global__ __launch_bounds__(THREADS) void FillPattern(BAIRows A, BAIChipMatrix M, const int *place, int words)
 {
   extern __shared__ unsigned bits[]; /* and then the number of those before each word */
   int                       *before = reinterpret_cast<int *>(bits + words);
@@ -225,7 +224,7 @@ static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, B
 }
 
 /* Finds 1/a_ii of each row, or, if A is Hermitian, 1/sqrt(a_ii), so that L A R is Hermitian as well */
-static __global__ void Scalings(BAIDeviceRows A, bool hermitian, BAIReal *scaling)
+static __global__ void Scalings(BAIRows A, bool hermitian, BAIReal *scaling)
 {
   const int      row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const BAIReal *a   = reinterpret_cast<const BAIReal *>(A.a);
@@ -237,7 +236,7 @@ static __global__ void Scalings(BAIDeviceRows A, bool hermitian, BAIReal *scalin
   scaling[row] = hermitian ? 1 / sqrt(d) : 1 / d;
 }
 
-static __global__ __launch_bounds__(THREADS) void FillValues(BAIDeviceRows A, BAIChipMatrix M, const int *place,
+static __global__ __launch_bounds__(THREADS) void FillValues(BAIRows A, BAIChipMatrix M, const int *place,
                                                              bool hermitian, const BAIReal *scaling)
 {
   __shared__ unsigned heaviest; /* the bits of a float, whose order is that of the numbers */
@@ -302,8 +301,8 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
 
 /* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room
  * for their rows */
-static BAIStatus CutRows(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, bool boxes, Cut *cut,
-                         int *rows_most, bool *fits)
+static BAIStatus CutRows(BAIChip *chip, const BAIRows &A, int shape, int most, bool boxes, Cut *cut, int *rows_most,
+                         bool *fits)
 {
   BAITemporary room;
   const int    longest = chip->longest;
@@ -330,8 +329,8 @@ static BAIStatus CutRows(BAIChip *chip, const BAIDeviceRows &A, int shape, int m
 }
 
 /* Places, and how much of them there is; allocates what TryCut() gives back if they do not fit */
-static BAIStatus Place(BAIChip *chip, const BAIDeviceRows &A, int shape, const Cut &cut, int rows_most,
-                       BAIChipParts *parts, bool *fits)
+static BAIStatus Place(BAIChip *chip, const BAIRows &A, int shape, const Cut &cut, int rows_most, BAIChipParts *parts,
+                       bool *fits)
 {
   BAIChipMatrix &M       = parts->A;
   const int      longest = chip->longest;
@@ -372,7 +371,7 @@ static BAIStatus Place(BAIChip *chip, const BAIDeviceRows &A, int shape, const C
 }
 
 /* Cuts the rows into at most most parts for a shape of kernel, if they fit */
-static BAIStatus TryCut(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, bool boxes, BAIChipParts *parts,
+static BAIStatus TryCut(BAIChip *chip, const BAIRows &A, int shape, int most, bool boxes, BAIChipParts *parts,
                         bool *fits)
 {
   const int owned = chip->context->nowned;
@@ -390,7 +389,7 @@ static BAIStatus TryCut(BAIChip *chip, const BAIDeviceRows &A, int shape, int mo
 
 /* Boxes read less of each other than parts of consecutive rows, which have equal numbers of entries. So where rows may
    have any length, boxes are tried if rows have much the same length, and consecutive rows if the boxes do not fit */
-static BAIStatus Try(BAIChip *chip, const BAIDeviceRows &A, int shape, int most, BAIChipParts *parts, bool *fits)
+static BAIStatus Try(BAIChip *chip, const BAIRows &A, int shape, int most, BAIChipParts *parts, bool *fits)
 {
   const bool alike = (long long)chip->longest * A.n <= 2 * A.nnz;
   int        length, rows;
@@ -404,7 +403,7 @@ static BAIStatus Try(BAIChip *chip, const BAIDeviceRows &A, int shape, int most,
 }
 
 /* Memory for parts that fit, and their pattern */
-static BAIStatus Fill(BAIChip *chip, const BAIDeviceRows &A, BAIChipParts *parts)
+static BAIStatus Fill(BAIChip *chip, const BAIRows &A, BAIChipParts *parts)
 {
   BAIChipMatrix &M      = parts->A;
   const size_t   places = (size_t)M.parts * (size_t)M.rows_most,
@@ -425,7 +424,7 @@ static BAIStatus Fill(BAIChip *chip, const BAIDeviceRows &A, BAIChipParts *parts
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIChipCut(BAIChip *chip, const BAIDeviceRows &A, bool *fits)
+BAIStatus BAIChipCut(BAIChip *chip, const BAIRows &A, bool *fits)
 {
   const int processors = chip->context->processors, room = processors < BAI_CHIP_PARTS ? processors : BAI_CHIP_PARTS,
             most = (A.n + LEAST_ROWS - 1) / LEAST_ROWS;
@@ -438,7 +437,7 @@ BAIStatus BAIChipCut(BAIChip *chip, const BAIDeviceRows &A, bool *fits)
   return BAICUDAAllocate(chip->context, (size_t)A.n * sizeof(*chip->scaling), &chip->scaling);
 }
 
-static BAIStatus Values(BAIChip *chip, const BAIDeviceRows &A, const BAIChipParts &parts)
+static BAIStatus Values(BAIChip *chip, const BAIRows &A, const BAIChipParts &parts)
 {
   FillValues<<<(unsigned)parts.A.parts, THREADS, 0, chip->context->stream>>>(A, parts.A, parts.place, !chip->bicgstab,
                                                                              chip->scaling);
@@ -446,7 +445,7 @@ static BAIStatus Values(BAIChip *chip, const BAIDeviceRows &A, const BAIChipPart
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIChipUpdateValues(BAIChip *chip, const BAIDeviceRows *A, int hermitian)
+BAIStatus BAIChipUpdateValues(BAIChip *chip, const BAIRows *A, int hermitian)
 {
   if (!chip->bicgstab != (hermitian != 0)) return BAIStatusOf(BAI_ERR_PATTERN); /* it takes another kernel */
   chip->A = *A;
@@ -482,7 +481,7 @@ static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
 
 /* Makes parts for many systems: few enough that many systems are at work at once, and many enough that each of them
    does not take long. There are none if the parts for one system are as good */
-static BAIStatus MakeMany(BAIChip *chip, const BAIDeviceRows &A)
+static BAIStatus MakeMany(BAIChip *chip, const BAIRows &A)
 {
   enum {
     SYSTEMS = 48, /* that they are made for: it has many divisors */

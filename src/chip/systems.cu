@@ -48,8 +48,8 @@ static BAIStatus Allocate(BAIChip *chip, const BAIChipParts &parts, BAIChipBuffe
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIChipSetUp(BAIChip *chip, BAIContext *context, const BAIDeviceRows *A, const BAINumbering *grid,
-                       int hermitian, int longest)
+BAIStatus BAIChipSetUp(BAIChip *chip, BAIContext *context, const BAIRows *A, const BAINumbering *grid, int hermitian,
+                       int longest)
 {
   static_assert(sizeof(*chip->told) <= BAI_PINNED_BYTES, "a piece of pinned memory holds it");
   bool fits;

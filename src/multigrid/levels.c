@@ -1,7 +1,7 @@
 /*
-   Many levels: which backend does them, and what both have in common
+   Many levels: which backend does them, and how their operations are called
 */
-#include "rules.h"
+#include "rowrules.h"
 #include "backend.h"
 #include <stdlib.h>
 
@@ -18,19 +18,152 @@ BAILevelsState BAILevelsStateOf(BAILevels levels)
   return levels ? levels->state : NULL;
 }
 
+BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p, BAIInt n, BAILevelsInfo *info,
+                          BAIReal *over)
+{
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  info->negative  = !p->like && found->other && !found->opposite;
+  info->hermitian = !p->like && (!found->other || info->negative);
+  info->less      = info->negative ? found->more : found->less;
+  info->more      = info->negative ? found->less : found->more;
+  info->largest   = found->most;
+  info->norm      = found->norm;
+  info->skew      = found->skew;
+  info->coupled   = found->coupled;
+  *over           = !info->hermitian || info->more > BAI_LEVELS_OTHER_SIGN * info->less ? 1 : p->over;
+  if (found->bad < n) {
+    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
+    status.row = (BAIInt)found->bad;
+  } else if (p->longest && !p->resident && found->longest > p->longest) status = BAIStatusOf(BAI_ERR_LONG);
+  return status;
+}
+
+/* The error of this rank, or of another one */
+static BAIStatus Agree(const BAILevelsRanks *ranks, BAIStatus status)
+{
+  if (!ranks || !ranks->agree(ranks->context, status) || status.code) return status;
+  return BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "another rank has given up");
+}
+
+static BAIStatus GivenUp(int code)
+{
+  return code ? BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "ranks do not reach each other")
+              : BAIStatusOf(BAI_OK);
+}
+
+/* Rows of an array of a level that are sent, and those that come from other ranks for ghosts; so many bytes each */
+typedef struct {
+  void *sent, *ghost;
+} Exchanged;
+
+static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
+                          Exchanged *e)
+{
+  const BAILevelsShared *shared = &ranks->level[level];
+
+  e->sent          = malloc((size_t)shared->sends * size + 1);
+  e->ghost         = malloc((size_t)shared->ghosts * size + 1);
+  BAIStatus status = BAIStatusOf(e->sent && e->ghost ? BAI_OK : BAI_ERR_MEMORY);
+
+  if (!status.code && levels)
+    status = levels->ops->Get(levels->state, array, level, shared->sends, shared->row, e->sent);
+  BAITry(Agree(ranks, status));
+  return GivenUp(ranks->exchange(ranks->context, level, size, e->sent, e->ghost));
+}
+
+static void Free(Exchanged *e)
+{
+  free(e->sent);
+  free(e->ghost);
+}
+
+/* The matrix of the level behind this one, of this rank, when other ranks have said which aggregates ghosts are in and,
+   with modes, what their rows of P are */
+static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes)
+{
+  Exchanged aggregates = {NULL, NULL}, P = {NULL, NULL};
+  BAIInt   *of = NULL, ghosts = 0;
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  if (!ranks) return levels->ops->Product(levels->state, 0, NULL, NULL);
+  of     = malloc(((size_t)ranks->level[level].ghosts + 1) * sizeof(*of));
+  status = Agree(ranks, BAIStatusOf(of ? BAI_OK : BAI_ERR_MEMORY));
+  if (!status.code) status = Exchange(levels, ranks, BAI_ARRAY_AGGREGATE, level, sizeof(BAIInt), &aggregates);
+  if (!status.code)
+    status = GivenUp(ranks->coarsen(ranks->context, level, aggregates.sent, aggregates.ghost, &ghosts, of));
+  if (!status.code && modes)
+    status = Exchange(levels, ranks, BAI_ARRAY_P, level, (size_t)modes * sizeof(BAIScalar), &P);
+  if (!status.code)
+    status = Agree(ranks, levels ? levels->ops->Product(levels->state, ghosts, of, P.ghost) : BAIStatusOf(BAI_OK));
+  Free(&aggregates);
+  Free(&P);
+  free(of);
+  return status;
+}
+
+/* Softens the couplings of a level when other ranks have said what the sides of ghosts are */
+static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level, int exchange)
+{
+  Exchanged sides  = {NULL, NULL};
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  if (ranks && exchange) status = Exchange(levels, ranks, BAI_ARRAY_SIDE, level, sizeof(BAILevelsSide), &sides);
+  if (!status.code)
+    status = Agree(ranks, levels ? levels->ops->Soften(levels->state, sides.ghost) : BAIStatusOf(BAI_OK));
+  Free(&sides);
+  return status;
+}
+
+BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const BAILevelsAgreed *agreed, BAIInt rows,
+                           BAIInt small, const BAILevelsRanks *ranks, int *count, const char **stop)
+{
+  BAITry(Agree(ranks, levels ? levels->ops->Begin(levels->state, agreed) : BAIStatusOf(BAI_OK)));
+  for (*count = 1;; ++*count) {
+    const int level = *count - 1;
+    BAIInt    m     = 0, next;
+
+    *stop = "the last one is small enough to be solved exactly";
+    if (rows <= small) break;
+    *stop = "there are as many as allowed";
+    if (*count == BAILevelsAtMost(p)) break;
+    BAITry(Agree(ranks, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
+    next = m * BAIColumnsOfP(p->modes);
+    if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, next, &next)));
+    *stop = next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
+    if (!next || next > rows - rows / BAI_LEVELS_PARTS) break;
+    BAITry(Product(levels, ranks, level, p->modes));
+    BAITry(Soften(levels, ranks, level + 1, agreed && agreed->over != 1));
+    rows = next;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevels *levels)
 {
   BAILevels new = calloc(1, sizeof(*new));
+  BAILevelsInfo info;
+  BAIStatus     status;
+  const char   *stop;
+  int           count;
 
   *levels = NULL;
   if (!new) return BAIStatusOf(BAI_ERR_MEMORY);
-  new->ops               = backends[backend];
-  const BAIStatus status = matrix->n > INT32_MAX - BAI_LEVELS_BLOCK ? BAIStatusOf(BAI_ERR_SIZE)
-    : new->ops->Create                                              ? new->ops->Create(matrix, p, &new->state)
-                                                                    : BAIStatusOf(BAI_ERR_NOT_BUILT);
-
-  if (status.code) free(new);
-  else *levels = new;
+  new->ops = backends[backend];
+  status   = BAIStatusOf(BAI_ERR_NOT_BUILT);
+  if (matrix->n > INT32_MAX - BAI_LEVELS_BLOCK) status = BAIStatusOf(BAI_ERR_SIZE);
+  else if (new->ops->Create) status = new->ops->Create(matrix, p, &new->state);
+  if (status.code) {
+    free(new);
+    return status;
+  }
+  (void)new->ops->InfoGet(new->state, &info);
+  if (!p->all && !info.resident) {
+    status = BAILevelsCoarsen(new, p, NULL, matrix->n, BAI_LEVELS_COARSEST, NULL, &count, &stop);
+    if (!status.code) status = new->ops->Finish(new->state, NULL, stop);
+  }
+  if (status.code) BAILevelsDestroy(&new);
+  *levels = new;
   return status;
 }
 
@@ -47,109 +180,4 @@ void BAILevelsDestroy(BAILevels *levels)
   (*levels)->ops->Destroy((*levels)->state);
   free(*levels);
   *levels = NULL;
-}
-
-static int Has(int count, const BAIInt *offset, BAIInt wanted)
-{
-  for (int k = 0; k < count; k++)
-    if (offset[k] == wanted) return 1;
-  return 0;
-}
-
-/* The grid that a row in the middle shows, by its offsets; m[0] is 0: none */
-static void GridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
-{
-  BAIInt line = 0, plane = 0;
-
-  m[0] = m[1] = m[2] = 0;
-  if (!Has(count, offset, 1)) return;
-  for (int k = 0; k < count && !line; k++)
-    if (offset[k] > 1) line = Has(count, offset, offset[k] + 2) ? offset[k] + 1 : offset[k];
-  if (!line) line = n;
-  if (n % line) return;
-  for (int k = 0; k < count && !plane; k++)
-    if (offset[k] > line + 1 && offset[k] % line == 0 && n % offset[k] == 0) plane = offset[k];
-  m[0] = line;
-  m[1] = plane ? plane / line : n / line;
-  m[2] = plane ? n / plane : 1;
-}
-
-void BAIGridFind(BAIInt n, const BAILevelsParameters *p, int count, const BAIInt *offset, BAINumbering *grid)
-{
-  BAIInt m[3], slab;
-
-  *grid = (BAINumbering){.m = {0}};
-  if (p->no_grid) return;
-  GridOfRow(n, count, offset, grid->m);
-  if (!p->all) return;
-  GridOfRow(p->all, count, offset, m);
-  slab = m[2] > 1 ? m[0] * m[1] : m[0];
-  if (!m[0] || (grid->m[0] == m[0] && (m[2] == 1 || grid->m[1] == m[1])) || n < 2 * slab) return;
-  /* not of whole lines or planes */
-  grid->skip                = p->first % slab;
-  grid->m[0]                = m[0];
-  grid->m[1]                = m[1];
-  grid->m[2]                = 1;
-  grid->m[m[2] > 1 ? 2 : 1] = (grid->skip + n + slab - 1) / slab;
-}
-
-BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)
-{
-  BAIInt m = 0, *rows;
-
-  *largest = 0;
-  for (BAIInt i = 0; i < n; i++)
-    if (aggregate[i] >= m) m = aggregate[i] + 1;
-  rows = calloc((size_t)m + 1, sizeof(*rows));
-  for (BAIInt i = 0; i < n && rows; i++)
-    if (aggregate[i] >= 0 && ++rows[aggregate[i]] > *largest) *largest = rows[aggregate[i]];
-  if (!rows) *largest = BAI_LEVELS_BLOCK;
-  free(rows);
-  return m;
-}
-
-/* Rows of the slowest direction, which follow each other */
-static BAIInt Slab(const BAINumbering *grid)
-{
-  return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
-}
-
-void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIInt box[3])
-{
-  double mean[3] = {0, 0, 0}, most = 0;
-  int    fits = !look->other && (!grid->skip || n >= 2 * Slab(grid)); /* else boxes might not follow each other */
-
-  for (int d = 0; d < 3; d++) {
-    box[d] = 1;
-    if (!look->count[d]) continue;
-    mean[d] = look->sum[d] / (double)look->count[d];
-    if (mean[d] > most) most = mean[d];
-    if (look->most[d] > BAI_GRID_ALIKE * look->least[d]) fits = 0;
-  }
-  for (int d = 0; d < 3 && fits; d++) {
-    if (grid->m[d] > 1 && BAI_GRID_STRONG * mean[d] >= most) box[d] = 2;
-  }
-}
-
-BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIInt box[3], BAIInt n, BAINumbering *next)
-{
-  const BAIInt end[2] = {grid->skip, grid->skip + n - 1};
-  BAIInt       number[2];
-
-  *next = (BAINumbering){.m = {0}};
-  for (int d = 0; d < 3; d++) next->m[d] = (grid->m[d] + box[d] - 1) / box[d];
-  const BAIInt line = next->m[0], plane = next->m[0] * next->m[1];
-
-  for (BAIInt e = 0; e < 2; e++) {
-    const BAIInt x = end[e] % grid->m[0], y = end[e] / grid->m[0] % grid->m[1], z = end[e] / grid->m[0] / grid->m[1];
-
-    /* where a box begins with the plane or line of the first row, or ends with that of the last one, all of its other
-     * plane or line is there */
-    number[e] = plane * (z / box[2]);
-    if (box[2] == 2 && z % 2 == e && (e || z + 1 < grid->m[2])) number[e] += e ? plane - 1 : 0;
-    else if (box[1] == 2 && y % 2 == e && (e || y + 1 < grid->m[1])) number[e] += line * (y / 2) + (e ? line - 1 : 0);
-    else number[e] += line * (y / box[1]) + x / box[0];
-  }
-  next->skip = number[0];
-  return number[1] - number[0] + 1;
 }

@@ -176,15 +176,8 @@ void      BAILevelsDestroy(BAILevels *);
 /*
    Levels of a matrix that is distributed over ranks. Aggregates are of rows of one rank, and coarse matrices are
    distributed as they are. Columns of other ranks are ghosts, with the numbers from n on. BAILevelsCreate() looks at a
-   rank's part of the finest level. Then all ranks agree on what must be the same, BAILevelsAgree(), and make one level
-   after the other:
-
-     BAILevelsAggregate()  aggregates of the last level's rows
-     BAILevelsProduct()    the matrix of the next level, when it is known in which aggregates ghosts are, and, with
-                           modes, what their rows of P are
-     BAILevelsSoften()     its couplings are softened, when both sides of them are known
-
-   BAILevelsFinish() says which of these levels the cycle has. Its last one may be solved by the caller.
+   rank's part of the finest level. When all ranks have agreed on what must be the same, BAILevelsCoarsen() makes the
+   levels of all ranks, and BAILevelsFinish() says which of them the cycle has. Its last one may be solved by the caller.
    BAILevelsApply() is then a part of a cycle that all ranks do together. New values are not for such levels
 */
 
@@ -195,12 +188,25 @@ typedef struct {
   BAIReal over;
 } BAILevelsAgreed;
 
-/* What an aggregate has to do with its couplings: so many rows, and the mean magnitude of the couplings between them */
+/* What an aggregate has to do with its couplings: how many rows it has, and the mean magnitude of the couplings between
+   them, 0: there are none */
 typedef struct {
   BAIReal rows, inner;
 } BAILevelsSide;
 
-/* A level of the cycle: rows of all ranks; ghosts; and own rows whose x other ranks read, in the order in which it is
+/* Arrays that BAILevelsGet() copies */
+typedef enum {
+  BAI_ARRAY_AGGREGATE, /* BAIInt: of each row of a level, -1: none */
+  BAI_ARRAY_FIELD,     /* BAIInt: of each row of the last level, its number as an unknown of a point */
+  BAI_ARRAY_MODES,     /* BAIScalar: of each row of the last level, a number for each mode */
+  BAI_ARRAY_P,         /* BAIScalar: of each row of the last level, its row of P, with a number for each mode */
+  BAI_ARRAY_SIDE,      /* BAILevelsSide: of each row of the last level, before it is softened */
+  BAI_ARRAY_I,         /* BAIInt: of a level's matrix */
+  BAI_ARRAY_J,         /* BAIInt */
+  BAI_ARRAY_A          /* BAIScalar */
+} BAILevelsArray;
+
+/* What a level exchanges: rows of all ranks; ghosts; and own rows that other ranks read, in the order in which they are
    sent, NULL: all rows in theirs */
 typedef struct {
   BAIInt        all, ghosts, sends;
@@ -208,22 +214,37 @@ typedef struct {
 } BAILevelsShared;
 
 /*
-   How ranks do a cycle. All functions return 0, or the cycle is given up. Arrays are on the host but for b and x, which
-   are where the matrix is
+   How ranks make levels, and do a cycle, together. All ranks call these functions in the same order. The functions return
+   0, or the levels are given up. Arrays are on the host but for b and x, which are where the matrix is
 */
 typedef struct {
+  void                  *context;
+  const BAILevelsShared *level; /* of each level that is smoothed, and of the next one; while levels are made, of those
+                                   that there are */
+  /* what belongs to rows that are sent goes to ghosts, so many bytes each */
+  int (*exchange)(void *context, int level, size_t size, const void *sent, void *ghosts);
+  /* while levels are made: */
+  /* whether this rank's status is an error, or that of another rank */
+  int (*agree)(void *context, BAIStatus);
+  /* the rows of the level behind this one, from those that this rank has to those of all ranks */
+  int (*count)(void *context, int level, BAIInt mine, BAIInt *all);
+  /* the level behind this one, from the aggregates of rows that are sent and of ghosts: how many aggregates are ghosts
+     there, and of each ghost which of these it is in, or -1 */
+  int (*coarsen)(void *context, int level, const BAIInt *sent, const BAIInt *ghost, BAIInt *ghosts, BAIInt *of);
+  /* in a cycle: */
   int                    levels; /* that are smoothed */
-  const BAILevelsShared *level;  /* of each of these, and of the next one; */
-  const BAILevelsShared *finest; /* and of vectors by rows */
+  const BAILevelsShared *finest; /* of vectors by rows */
   int        next;  /* there is a next level. Each rank that has rows of it gets the right-hand side of all, */
   BAIInt     first; /* of which its own begin here, in the order of ranks. rest() solves it */
   BAIScalar *b, *x; /* for this right-hand side, and leaves the solution here */
-  void      *context;
-  /* x of rows that are sent, to those of ghosts, in bytes of a number of the cycle each */
-  int (*exchange)(void *context, int level, size_t size, const void *sent, void *ghosts);
   int (*largest)(void *context, BAIReal *); /* of all ranks */
   int (*rest)(void *context);
 } BAILevelsRanks;
+
+/* Makes levels, of which the first has so many rows on all ranks, until one has at most so many as small says: how many
+   there are, and why there are no more. levels NULL: this rank has no rows */
+BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *, const BAILevelsAgreed *, BAIInt rows,
+                           BAIInt small, const BAILevelsRanks *, int *count, const char **stop);
 
 /* Where in a rank's memory x of another one is to go, in bytes: of even exchanges, of odd ones; and the number of the
  * exchange when it is there */

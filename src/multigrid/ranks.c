@@ -2,8 +2,8 @@
    Many levels of a matrix that is distributed over ranks
 
    The rows of an aggregate are of one rank. Coarse matrices are distributed as the aggregates are. The engine has this
-   rank's part of each level, see ../../engine/levels.h; here is what ranks tell each other. Where a level is small,
-   each rank gets all of it and has levels for that by itself: all ranks compute the same, so nothing is sent back.
+   rank's part of each level, see levels.h; here is what ranks tell each other. Where a level is small, each rank gathers
+   all of it and has levels for that by itself, called the rest: all ranks compute the same, so nothing is sent back.
    Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together;
    with modes, those of all rows
 */
@@ -11,44 +11,43 @@
 #include "rules.h"
 
 enum {
-  SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
-  MANY  = 1 << 15, /* and no more than these; */
-  FEW   = BAI_LEVELS_SMALL,   /* or so few */
-  STUCK = 100000,             /* so few, and hardly any of them find others to be aggregated with */
-  LAST  = BAI_LEVELS_COARSEST /* ranks find no more aggregates together on a level of so few rows */
+  GATHER_FRACTION   = 8,       /* a level is small if it has at most this part of a rank's rows of the finest level */
+  GATHER_MAX_ROWS   = 1 << 15, /* and at most so many rows: all ranks do the work of a small level */
+  GATHER_MIN_ROWS   = BAI_LEVELS_SMALL, /* or so few that a cycle there takes as long as an exchange */
+  GATHER_IF_STALLED = 100000 /* a level of at most so many rows is gathered if hardly any of them are aggregated */
 };
 
-/* Of a level that is distributed */
+/* A level that is distributed */
 typedef struct {
-  BAIHalo    halo;
-  PetscInt   m, first, rows; /* of this rank, the first of them among those of all ranks, and all */
-  PetscInt   aggregates;     /* of all ranks, 0: it is the last level */
-  PetscInt64 nnz;
+  BAIHalo  halo;
+  PetscInt m, first, rows; /* rows of this rank, the first of them among those of all ranks, and all */
+  PetscInt aggregates;     /* of all ranks, 0: it is the last level */
 } Level;
 
-/* What all ranks have, one after the other */
+/* Numbers that all ranks have, one after the other */
 typedef struct {
   PetscMPIInt size, *count, *first;
 } Parts;
 
 struct BAIRankLevels_ {
-  BAI           *bai;
-  int            last, count; /* the last level that ranks made together; levels that stay distributed */
-  Level          level[BAI_LEVELS_MOST + 1];
-  Mat            rest;  /* level number count, all of it, NULL: there is none; */
-  PetscInt      *i, *j; /* its arrays, */
-  PetscScalar   *a;
-  Parts          parts;  /* whose rows are which, */
-  BAILevels      levels; /* and levels for it */
-  BAILevelsInfo  info;
-  BAIHalo        everyone; /* rows of it go to all ranks that have some */
-  Vec            b, x;
-  double         flops_rest; /* of a cycle for rest */
-  BAIMailbox     mailbox;    /* ranks write to each other's memory, NULL: they do not; */
-  PetscBool      solves;     /* and the engine does whole solves of all of them */
-  int            single;     /* the distributed levels are in single precision */
-  const char    *stop;
-  PetscErrorCode code; /* of what the engine called within a cycle */
+  BAI            *bai;
+  int             last, count; /* the last level that ranks made together; levels that stay distributed */
+  Level           level[BAI_LEVELS_MOST + 1];
+  BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* what the engine is told of them, or of rest */
+  Mat             rest;                        /* level number count, all of it, NULL: there is none; */
+  PetscInt       *i, *j;                       /* its arrays, */
+  PetscScalar    *a;
+  Parts           parts;  /* whose rows are which, */
+  BAILevels       levels; /* and levels for it */
+  BAILevelsInfo   info;
+  BAIHalo         everyone; /* rows of it go to all ranks that have some */
+  Vec             b, x;
+  double          flops_rest; /* of a cycle for rest */
+  BAIMailbox      mailbox;    /* ranks write to each other's memory, NULL: they do not; */
+  PetscBool       solves;     /* and the engine does whole solves of all of them */
+  int             single;     /* the distributed levels are in single precision */
+  const char     *stop;
+  PetscErrorCode  code; /* of what the engine called */
 };
 
 static PetscErrorCode DestroyParts(Parts *parts)
@@ -95,124 +94,106 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
 
 /* What ranks must have alike: whether the matrix is Hermitian, its sign, precision, and by how much couplings are
  * softened, as the signs of all say */
-static PetscErrorCode Agree(BAI *bai, PetscReal *over)
+static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
 {
   const BAIHierarchy   h       = bai->hierarchy;
   const BAILevelsInfo *i       = &h->info;
   double               sum[4]  = {i->less, i->more, i->skew, i->coupled};
   double               most[3] = {i->largest, h->levels && !i->single ? 1 : 0, i->norm};
-  BAILevelsAgreed      agreed;
-  BAIStatus            status = BAIStatusOf(BAI_OK);
+  PetscReal            over;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
   if (fabs(sum[2]) > (double)BAI_SUM_ROUNDING * sum[3]) h->hermitian = PETSC_FALSE;
-  *over            = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? (PetscReal)h->p.over : 1;
-  agreed           = (BAILevelsAgreed){.hermitian = h->hermitian,
+  over             = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? (PetscReal)h->p.over : 1;
+  *agreed          = (BAILevelsAgreed){.hermitian = h->hermitian,
                                        .negative  = h->hermitian && h->negative,
                                        .single    = most[1] == 0,
                                        .largest   = most[0],
-                                       .over      = (BAIReal)*over};
-  h->ranks->single = agreed.single;
+                                       .over      = (BAIReal)over};
+  h->ranks->single = agreed->single;
   h->info.norm     = most[2];
-  if (h->levels) status = BAILevelsAgree(h->levels, &agreed);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first of so many numbers of this rank among those of all ranks, and how many these are */
-static PetscErrorCode Count(MPI_Comm comm, PetscInt mine, PetscInt *first, PetscInt *all)
+/* The levels are that of a halo, or rest, which begins where the distributed levels end */
+static BAIHalo *HaloOf(BAIRankLevels R, int level)
 {
+  return R->rest && level == R->count ? &R->everyone : &R->level[level].halo;
+}
+
+static void Share(BAIRankLevels R, int level)
+{
+  const BAIHalo *halo = HaloOf(R, level);
+
+  R->shared[level] = (BAILevelsShared){(BAIInt)R->level[level].rows, (BAIInt)BAIHaloGhosts(halo),
+                                       halo->n ? (BAIInt)halo->sends : 0, (const BAIInt *)halo->row};
+}
+
+/* What the engine calls while it makes levels: see BAILevelsRanks */
+static int AgreeOnStatus(void *context, BAIStatus status)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = BAIAgree(R->bai, BAICheckStatus(R->bai, status), NULL);
+  return R->code ? 1 : 0;
+}
+
+static PetscErrorCode CountRows(BAIRankLevels R, Level *next, PetscInt mine)
+{
+  const MPI_Comm comm = PetscObjectComm(R->bai->obj);
+
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Scan(&mine, first, 1, MPIU_INT, MPI_SUM, comm));
-  *all = *first;
-  *first -= mine;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 1, MPIU_INT, MPI_MAX, comm));
+  next->m = mine;
+  PetscCallMPI(MPI_Scan(&mine, &next->first, 1, MPIU_INT, MPI_SUM, comm));
+  next->rows = next->first;
+  next->first -= mine;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &next->rows, 1, MPIU_INT, MPI_MAX, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What softens couplings to ghosts of a level comes from their owners */
-static PetscErrorCode Soften(BAI *bai, Level *L, PetscReal over)
+static int Count(void *context, int level, BAIInt mine, BAIInt *all)
 {
-  const BAILevels levels = bai->hierarchy->levels;
-  const PetscInt  sends  = L->halo.sends;
-  BAILevelsSide  *sent, *ghosts;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
+  const BAIRankLevels R    = (BAIRankLevels)context;
+  Level              *next = &R->level[level + 1];
 
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2(sends, &sent, BAIHaloGhosts(&L->halo), &ghosts));
-  if (over != 1) {
-    if (levels) status = BAILevelsSides(levels, (BAIInt)sends, (const BAIInt *)L->halo.row, sent);
-    PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-    PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghosts));
-  }
-  if (levels) status = BAILevelsSoften(levels, ghosts);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  PetscCall(PetscFree2(sent, ghosts));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!R->code) R->code = CountRows(R, next, (PetscInt)mine);
+  *all = (BAIInt)next->rows;
+  return R->code ? 1 : 0;
 }
 
-/* With modes: the rows of P of ghosts come from their owners */
-static PetscErrorCode ExchangeProlongation(BAI *bai, Level *L, PetscScalar **ghosts)
+static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, const PetscInt *sent, const PetscInt *ghost,
+                                  PetscInt *ghosts, PetscInt *of)
 {
-  const BAILevels levels = bai->hierarchy->levels;
-  const PetscInt  modes  = (PetscInt)bai->hierarchy->p.modes;
-  PetscScalar    *sent;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
+  const PetscInt columns = BAIColumnsOfP(R->bai->hierarchy->p.modes);
+  Level         *L = &R->level[level], *next = L + 1;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)BAIHaloGhosts(&L->halo) * (size_t)modes, ghosts));
-  if (!modes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1((size_t)L->halo.sends * (size_t)modes, &sent));
-  if (levels && L->m)
-    status = BAILevelsProlongation(levels, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row, (BAIScalar *)sent);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), (size_t)modes * sizeof(*sent), sent, *ghosts));
-  PetscCall(PetscFree(sent));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The next level, unless there is none */
-static PetscErrorCode Coarsen(BAI *bai, BAIRankLevels R, PetscReal over, PetscBool *is)
-{
-  const BAILevels levels  = bai->hierarchy->levels;
-  const MPI_Comm  comm    = PetscObjectComm(bai->obj);
-  const PetscInt  columns = BAIColumnsOfP(bai->hierarchy->p.modes);
-  Level          *L = &R->level[R->last], *next = L + 1;
-  BAIInt          m = 0, nnz = 0;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-  PetscInt       *sent, *ghost, *of;
-  PetscScalar    *P;
-
-  PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  if (levels) status = BAILevelsAggregate(levels, &m);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  next->m = (PetscInt)m * columns;
-  PetscCall(Count(comm, next->m, &next->first, &next->rows));
-  R->stop = next->rows ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
-  if (!next->rows || next->rows > L->rows - L->rows / BAI_LEVELS_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
-
-  PetscCall(PetscMalloc3(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost, BAIHaloGhosts(&L->halo), &of));
-  if (levels)
-    status = BAILevelsAggregates(levels, R->last, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row, (BAIInt *)sent);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  PetscCall(BAIHaloExchange(&L->halo, comm, sizeof(*sent), sent, ghost));
   PetscCall(BAIHaloCoarsen(&L->halo, sent, ghost, &next->halo, of));
-  PetscCall(ExchangeProlongation(bai, L, &P));
-  if (levels) status = BAILevelsProduct(levels, (BAIInt)BAIHaloGhosts(&next->halo), (const BAIInt *)of, P);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  PetscCall(PetscFree(P));
-  PetscCall(PetscFree3(sent, ghost, of));
+  *ghosts = BAIHaloGhosts(&next->halo);
   PetscCall(BAIHaloExpand(&next->halo, columns));
-  PetscCall(Soften(bai, next, over));
-  if (levels) status = BAILevelsMatrix(levels, R->last + 1, &m, &nnz, NULL, NULL, NULL);
-  next->nnz = (PetscInt64)nnz;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &next->nnz, 1, MPIU_INT64, MPI_SUM, comm));
   L->aggregates = next->rows / columns;
-  *is           = PETSC_TRUE;
+  Share(R, level + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int Coarsen(void *context, int level, const BAIInt *sent, const BAIInt *ghost, BAIInt *ghosts, BAIInt *of)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code)
+    R->code = CoarsenHalo(R, level, (const PetscInt *)sent, (const PetscInt *)ghost, (PetscInt *)ghosts,
+                          (PetscInt *)of);
+  return R->code ? 1 : 0;
+}
+
+static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = BAIHaloExchange(HaloOf(R, level), PetscObjectComm(R->bai->obj), size, sent, ghosts);
+  return R->code ? 1 : 0;
 }
 
 static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
@@ -238,25 +219,35 @@ static PetscErrorCode Gather(MPI_Comm comm, const Parts *parts, MPI_Datatype typ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An array of a level of this rank; collective */
+static PetscErrorCode Get(BAI *bai, BAILevelsArray array, int l, PetscInt count, void *to)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  if (levels && count) status = BAILevelsGet(levels, array, l, (BAIInt)count, NULL, to);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* This rank's rows of a level, with the columns of the whole matrix, ascending */
 static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, PetscInt **j, PetscScalar **a)
 {
-  const BAILevels levels = bai->hierarchy->levels;
-  Level          *L      = &R->level[l];
-  BAIInt          n = 0, nnz = 0;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-  PetscInt       *sent, *ghost;
+  Level    *L = &R->level[l];
+  PetscInt *sent, *ghost, nnz;
 
   PetscFunctionBegin;
-  if (levels) status = BAILevelsMatrix(levels, l, &n, &nnz, NULL, NULL, NULL);
-  PetscCall(PetscCalloc3(n + 1, i, nnz, j, nnz, a));
-  if (levels && !status.code)
-    status = BAILevelsMatrix(levels, l, &n, &nnz, (BAIInt *)*i, (BAIInt *)*j, (BAIScalar *)*a);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscCalloc1(L->m + 1, i));
+  PetscCall(Get(bai, BAI_ARRAY_I, l, L->m ? L->m + 1 : 0, *i));
+  nnz = (*i)[L->m];
+  PetscCall(PetscMalloc2(nnz, j, nnz, a));
+  PetscCall(Get(bai, BAI_ARRAY_J, l, nnz, *j));
+  PetscCall(Get(bai, BAI_ARRAY_A, l, nnz, *a));
   PetscCall(PetscMalloc2(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost));
   for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
   PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghost));
-  for (PetscInt k = 0; k < (PetscInt)nnz; k++) (*j)[k] = (*j)[k] < L->m ? L->first + (*j)[k] : ghost[(*j)[k] - L->m];
+  for (PetscInt k = 0; k < nnz; k++) (*j)[k] = (*j)[k] < L->m ? L->first + (*j)[k] : ghost[(*j)[k] - L->m];
   for (PetscInt row = 0; row < L->m; row++) {
     PetscInt k = (*i)[row] + 1;
 
@@ -293,32 +284,38 @@ static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, L->rows, L->rows, R->i, R->j, R->a, &R->rest));
   if (bai->hierarchy->device) PetscCall(MatConvert(R->rest, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &R->rest));
   PetscCall(DestroyParts(&entries));
-  PetscCall(PetscFree3(i, j, a));
+  PetscCall(PetscFree(i));
+  PetscCall(PetscFree2(j, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The aggregates of a level, or the fields of the last one, of all its rows on each rank */
-static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, int l, PetscBool fields, PetscInt **all)
+/* An array of a level, with so many entries of a type for each of its rows, of all rows on each rank */
+static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, PetscInt columns,
+                                  MPI_Datatype type, void *mine, void *all)
 {
-  const BAILevels levels = bai->hierarchy->levels;
-  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
-  const Level    *L      = &R->level[l];
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-  PetscInt       *mine;
-  Parts           parts;
+  const MPI_Comm comm = PetscObjectComm(bai->obj);
+  const Level   *L    = &R->level[l];
+  PetscInt      *rows = (PetscInt *)mine;
+  Parts          parts;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(L->m, &mine));
-  PetscCall(PetscMalloc1(L->rows, all));
-  if (levels && L->m)
-    status = fields ? BAILevelsFields(levels, (BAIInt *)mine)
-                    : BAILevelsAggregates(levels, l, (BAIInt)L->m, NULL, (BAIInt *)mine);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  for (PetscInt k = 0; k < L->m && !fields; k++)
-    if (mine[k] >= 0) mine[k] += L[1].first;
-  PetscCall(CreateParts(comm, L->m, &parts));
-  PetscCall(Gather(comm, &parts, MPIU_INT, mine, *all));
+  PetscCall(Get(bai, array, l, L->m, mine));
+  for (PetscInt k = 0; k < L->m && array == BAI_ARRAY_AGGREGATE; k++)
+    if (rows[k] >= 0) rows[k] += L[1].first;
+  PetscCall(CreateParts(comm, L->m * columns, &parts));
+  PetscCall(Gather(comm, &parts, type, mine, all));
   PetscCall(DestroyParts(&parts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, PetscInt **all)
+{
+  PetscInt *mine;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(R->level[l].m, &mine));
+  PetscCall(PetscMalloc1(R->level[l].rows, all));
+  PetscCall(GatherArray(bai, R, array, l, 1, MPIU_INT, mine, *all));
   PetscCall(PetscFree(mine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -326,26 +323,18 @@ static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, int l, PetscBool 
 /* With modes: those on all rows of the last level, one after the other, on each rank */
 static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
 {
-  const BAILevels levels = bai->hierarchy->levels;
-  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
-  const Level    *L      = &R->level[R->last];
-  const PetscInt  modes  = (PetscInt)p->modes;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-  PetscScalar    *mine, *by_rows;
-  Parts           parts;
+  const Level   *L     = &R->level[R->last];
+  const PetscInt modes = (PetscInt)p->modes;
+  PetscScalar   *mine, *by_rows;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(L->m * modes, &mine, L->rows * modes, &by_rows));
   PetscCall(PetscMalloc1(L->rows * modes, all));
-  if (levels) status = BAILevelsModes(levels, (BAIScalar *)mine);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  PetscCall(CreateParts(comm, L->m * modes, &parts));
-  PetscCall(Gather(comm, &parts, MPIU_SCALAR, mine, by_rows));
+  PetscCall(GatherArray(bai, R, BAI_ARRAY_MODES, R->last, modes, MPIU_SCALAR, mine, by_rows));
   for (PetscInt k = 0; k < modes; k++) {
     p->mode[k] = (const BAIScalar *)*all + k * L->rows;
     for (PetscInt row = 0; row < L->rows; row++) (*all)[k * L->rows + row] = by_rows[row * modes + k];
   }
-  PetscCall(DestroyParts(&parts));
   PetscCall(PetscFree2(mine, by_rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -371,9 +360,10 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(VecSet(R->x, 0.0));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   p.given = 0;
-  for (int l = R->count; l < R->last; l++) PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
+  for (int l = R->count; l < R->last; l++)
+    PetscCall(GatherNumbers(bai, R, BAI_ARRAY_AGGREGATE, l, &numbers[p.given++]));
   if (p.modes) PetscCall(GatherModes(bai, R, &p, &modes));
-  else if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
+  else if (p.fields > 1) PetscCall(GatherNumbers(bai, R, BAI_ARRAY_FIELD, R->last, &field));
   if (p.modes && R->count) p.fields = p.modes;
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
@@ -406,7 +396,7 @@ static PetscInt Small(const BAI *bai, PetscInt rows)
   PetscMPIInt size;
 
   (void)MPI_Comm_size(PetscObjectComm(bai->obj), &size);
-  return PetscMax(FEW, PetscMin(MANY, rows / size / SHARE));
+  return PetscMax(GATHER_MIN_ROWS, PetscMin(GATHER_MAX_ROWS, rows / size / GATHER_FRACTION));
 }
 
 /* Replaces the numbers of this rank by those of all ranks together, but for flops; bytes are the sum of all of them */
@@ -416,6 +406,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
     ALONE,
     BLOCKS,
     INSIDE,
+    ENTRIES,
     SUMS
   };
   const BAIHierarchy h                              = bai->hierarchy;
@@ -433,6 +424,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
     sum[l][ALONE]      = info.level[l].alone;
     sum[l][BLOCKS]     = info.level[l].blocks;
     sum[l][INSIDE]     = info.level[l].inside;
+    sum[l][ENTRIES]    = info.level[l].nnz;
     info.level[l].rows = (BAIInt)R->level[l].rows;
   }
   h->flops         = BAILevelsFlops(&info, h->p.local_iters, 0);
@@ -445,7 +437,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
     const Level *L = &R->level[l];
 
     all->level[all->levels++] = (BAILevelInfo){.rows       = (BAIInt)L->rows,
-                                               .nnz        = L->nnz,
+                                               .nnz        = sum[l][ENTRIES],
                                                .aggregates = (BAIInt)L->aggregates,
                                                .alone      = (BAIInt)sum[l][ALONE],
                                                .blocks     = (BAIInt)sum[l][BLOCKS],
@@ -534,20 +526,6 @@ static int Rest(void *context)
   return R->code ? 1 : 0;
 }
 
-/* Of a level of the cycle, or of rest */
-static BAIHalo *HaloOf(BAIRankLevels R, int level)
-{
-  return level < R->count ? &R->level[level].halo : &R->everyone;
-}
-
-static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
-{
-  const BAIRankLevels R = (BAIRankLevels)context;
-
-  if (!R->code) R->code = BAIHaloExchange(HaloOf(R, level), PetscObjectComm(R->bai->obj), size, sent, ghosts);
-  return R->code ? 1 : 0;
-}
-
 static PetscErrorCode FindLargest(const BAIRankLevels R, BAIReal *value)
 {
   PetscFunctionBegin;
@@ -563,32 +541,26 @@ static int Largest(void *context, BAIReal *value)
   return R->code ? 1 : 0;
 }
 
-static BAILevelsShared SharedBy(PetscInt rows, const BAIHalo *halo)
-{
-  return (BAILevelsShared){(BAIInt)rows, (BAIInt)BAIHaloGhosts(halo), halo->n ? (BAIInt)halo->sends : 0,
-                           (const BAIInt *)halo->row};
-}
-
 /* The engine is told which levels the cycle has */
 static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
 {
-  const BAIHierarchy h = bai->hierarchy;
-  BAILevelsShared    shared[BAI_LEVELS_MOST + 1], finest = SharedBy(R->level[0].rows, &R->level[0].halo);
-  BAIStatus          status = BAIStatusOf(BAI_OK);
-  BAILevelsRanks     ranks  = {.levels   = R->count,
-                               .level    = shared,
-                               .finest   = &finest,
-                               .next     = R->rest != NULL,
-                               .first    = (BAIInt)R->level[R->count].first,
-                               .context  = R,
-                               .exchange = Exchange,
-                               .largest  = Largest,
-                               .rest     = Rest};
+  const BAIHierarchy    h      = bai->hierarchy;
+  const BAILevelsShared finest = R->shared[0];
+  BAIStatus             status = BAIStatusOf(BAI_OK);
+  BAILevelsRanks        ranks  = {.levels   = R->count,
+                                  .level    = R->shared,
+                                  .finest   = &finest,
+                                  .next     = R->rest != NULL,
+                                  .first    = (BAIInt)R->level[R->count].first,
+                                  .context  = R,
+                                  .exchange = Exchange,
+                                  .largest  = Largest,
+                                  .rest     = Rest};
 
   PetscFunctionBegin;
-  for (int l = 0; l < R->count + ranks.next; l++) shared[l] = SharedBy(R->level[l].rows, HaloOf(R, l));
+  if (R->rest) Share(R, R->count);
   if (R->rest) PetscCall(GetRestArrays(R, &ranks.b, &ranks.x));
-  if (h->levels && R->count) status = BAILevelsFinish(h->levels, &ranks);
+  if (h->levels && R->count) status = BAILevelsFinish(h->levels, &ranks, R->stop);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -651,21 +623,40 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The levels that ranks make together */
+static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small)
+{
+  const BAIHierarchy   h     = bai->hierarchy;
+  const BAILevelsRanks ranks = {.context  = R,
+                                .level    = R->shared,
+                                .exchange = Exchange,
+                                .agree    = AgreeOnStatus,
+                                .count    = Count,
+                                .coarsen  = Coarsen};
+  BAIStatus            status;
+  int                  made;
+
+  PetscFunctionBegin;
+  status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows,
+                            h->p.modes ? (BAIInt)small : BAI_LEVELS_COARSEST, &ranks, &made, &R->stop);
+  PetscCall(R->code);
+  PetscCall(BAICheckStatus(bai, status));
+  R->last = made - 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Levels for a matrix of several ranks; what this rank's rows are like was found out. Whether all of it is Hermitian is
    found out here. Collective
 */
 PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
 {
-  const BAIHierarchy h    = bai->hierarchy;
-  const int          most = h->options.levels == PETSC_DECIDE ? BAI_LEVELS_MOST : (int)h->options.levels;
+  const BAIHierarchy h = bai->hierarchy;
   BAIRankLevels      R;
   PetscInt           small, nghost;
   const PetscInt    *garray;
-  PetscReal          over = 1;
-  PetscBool          more;
+  BAILevelsAgreed    agreed;
   Mat                Ad, Ao;
-  MatInfo            mat;
   Level             *L;
 
   PetscFunctionBegin;
@@ -673,27 +664,21 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   R      = h->ranks;
   L      = R->level;
   R->bai = bai;
-  PetscCall(Agree(bai, &over));
+  PetscCall(Agree(bai, &agreed));
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
   PetscCall(PetscObjectGetNewTag(bai->obj, &L->halo.tag));
   PetscCall(MatGetLocalSize(A, &L->m, NULL));
   PetscCall(MatGetSize(A, &L->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
-  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &mat));
-  L->nnz  = (PetscInt64)mat.nz_used;
-  small   = Small(bai, L->rows);
-  R->stop = "there are as many as allowed";
-  while (R->level[R->last].rows > (h->p.modes ? small : LAST) && R->last + 1 < most) {
-    PetscCall(Coarsen(bai, R, over, &more));
-    if (!more) break;
-    R->stop = "there are as many as allowed";
-    R->last++;
-  }
+  Share(R, 0);
+  small = Small(bai, L->rows);
+  PetscCall(MakeLevels(bai, R, &agreed, small));
   /* all levels are distributed, or those down to the first that is small */
   while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
-  if (R->count == R->last + 1 && R->last + 1 < most && R->level[R->last].rows <= STUCK) R->count = R->last;
-  if (R->count <= R->last) PetscCall(CreateRest(bai, R, over));
+  if (R->count == R->last + 1 && R->last + 1 < BAILevelsAtMost(&h->p) && R->level[R->last].rows <= GATHER_IF_STALLED)
+    R->count = R->last;
+  if (R->count <= R->last) PetscCall(CreateRest(bai, R, (PetscReal)agreed.over));
   PetscCall(Finish(bai, R));
   PetscCall(Connect(bai, R));
   PetscCall(FindInfo(bai, R));

@@ -6,6 +6,7 @@
 #include "levels.h"
 #include "../common/damping.h"
 #include "../common/hash.h"
+#include <float.h>
 #include <math.h>
 #if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
   #include <complex.h>
@@ -24,7 +25,9 @@ enum {
   BAI_GRID_LOOKS   = 64,   /* rows from the middle on that are looked at for the numbering of a grid */
   BAI_FIT_PART     = 256,  /* aggregates are kept if at most one row in so many is no longer as it should be, or those
                               of an aggregate */
-  BAI_SET          = 32    /* bits of a set of rows or points of an aggregate */
+  BAI_GRID_ROW     = 64,   /* entries of such a row at most */
+  BAI_LOOK_ROUNDING = 100, /* a_ij and conj(a_ji) may differ by so many roundings of the magnitudes of their row */
+  BAI_SET           = 32   /* bits of a set of rows or points of an aggregate */
 };
 
 #define BAI_LEVELS_ALONE        ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
@@ -161,12 +164,6 @@ BAI_INLINE int64_t BAIRowsOfNext(int64_t m, int modes)
   return m * BAIColumnsOfP(modes);
 }
 
-/* Hardly any rows of n find others to be aggregated with */
-BAI_INLINE int BAILevelsAreStuck(int64_t m, int modes, BAIInt n)
-{
-  return BAIRowsOfNext(m, modes) > n - n / BAI_LEVELS_PARTS;
-}
-
 /* Levels, the finest one counted */
 BAI_INLINE int BAILevelsAtMost(const BAILevelsParameters *p)
 {
@@ -196,6 +193,12 @@ BAI_INLINE int BAIIsExact(const BAILevelsParameters *p, BAIInt rows)
 BAI_INLINE int BAIFitIsStrong(BAIReal magnitude, BAIReal largest)
 {
   return BAIAggregateIsStrong(BAI_FIT_LESS * magnitude, largest);
+}
+
+/* Rows of a point: those of the finest level, or the modes of an aggregate */
+BAI_INLINE BAIInt BAIRowsOfPoint(int modes, int level, BAIInt finest)
+{
+  return !modes ? 1 : level ? modes : finest;
 }
 
 /* Whether this is asked of one of so many levels, which has n rows in m aggregates: not of the last one if it is solved
@@ -246,18 +249,13 @@ BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum)
   return sum > d ? (sum - d) / 2 : 0;
 }
 
-/* What one of two coupled aggregates has to do with their coupling */
-typedef struct {
-  BAIInt  rows, touch; /* its rows, and those of them that are coupled to the other one */
-  BAIReal inner;       /* the mean magnitude of the couplings inside it, 0: none */
-} BAIAggregateSide;
-
-/* The resistance of an aggregate in a coupling of so much a single entry, relative to that of the coupling */
-BAI_INLINE BAIReal BAIResistance(BAIAggregateSide side, BAIReal outer)
+/* The resistance of an aggregate in a coupling of so much a single entry, relative to that of the coupling. touch: its
+   rows that are coupled to the other aggregate */
+BAI_INLINE BAIReal BAIResistance(const BAILevelsSide *side, BAIInt touch, BAIReal outer)
 {
-  const BAIReal l = side.touch ? (BAIReal)side.rows / (BAIReal)side.touch : 1;
+  const BAIReal l = touch ? side->rows / (BAIReal)touch : 1;
 
-  return ((l < 2 ? l : 2) - 1) / 2 * (2 * outer < side.inner ? 2 * outer / side.inner : 1);
+  return ((l < 2 ? l : 2) - 1) / 2 * (2 * outer < side->inner ? 2 * outer / side->inner : 1);
 }
 
 /*
@@ -271,13 +269,13 @@ BAI_INLINE BAIReal BAIResistance(BAIAggregateSide side, BAIReal outer)
    stays definite: x' A x is the sum of -a_ij (x_i - x_j)^2 over all couplings and of (the sum of row i) x_i^2. Of these
    terms the negative ones are divided by over, and the others by no more: it is at least 1/over of what it was
 */
-BAI_INLINE BAIScalar BAISoftened(BAIScalar a, BAIInt entries, BAIAggregateSide one, BAIAggregateSide other,
-                                 BAIReal over)
+BAI_INLINE BAIScalar BAISoftened(BAIScalar a, BAIInt entries, const BAILevelsSide *one, BAIInt touch,
+                                 const BAILevelsSide *other, BAIInt back, BAIReal over)
 {
   const BAIReal outer = BAIAggregateMagnitude(a) / (BAIReal)entries;
 
   if (!(BAIRealPart(a) < 0)) return a / over;
-  return a / (1 + (over - 1) * (BAIResistance(one, outer) + BAIResistance(other, outer)));
+  return a / (1 + (over - 1) * (BAIResistance(one, touch, outer) + BAIResistance(other, back, outer)));
 }
 
 /* What the sum of a row becomes: it stays, or, if it is negative, is divided by over like positive couplings */
@@ -344,6 +342,11 @@ BAI_INLINE uint64_t BAIJoinClaim(BAIReal weight, int row)
   return (uint64_t)w.bits << 32 | (UINT32_MAX - (uint32_t)row);
 }
 
+/* Points of a box of a grid in each direction; 0: nobody has asked */
+typedef struct {
+  BAIInt m[3];
+} BAIBox;
+
 /* The point of a row of a grid */
 BAI_INLINE void BAIGridAt(const BAINumbering *grid, BAIInt row, BAIInt at[3])
 {
@@ -393,6 +396,20 @@ typedef struct {
   int     other; /* some row has an entry elsewhere */
 } BAIGridLook;
 
+/* Before a look */
+BAI_INLINE BAIGridLook BAIGridLookNone(void)
+{
+  const BAIGridLook none = {
+    {0,       0,       0      },
+    {DBL_MAX, DBL_MAX, DBL_MAX},
+    {0,       0,       0      },
+    {0,       0,       0      },
+    0
+  };
+
+  return none;
+}
+
 /* Whether the couplings of a level say which boxes its aggregates are */
 BAI_INLINE int BAIGridIsLookedAt(int fields, const BAINumbering *grid)
 {
@@ -400,25 +417,26 @@ BAI_INLINE int BAIGridIsLookedAt(int fields, const BAINumbering *grid)
 }
 
 /* Boxes of more than one point are aggregates */
-BAI_INLINE int BAIGridHasBoxes(const BAIInt box[3])
+BAI_INLINE int BAIGridHasBoxes(const BAIBox *box)
 {
-  return box[0] * box[1] * box[2] > 1;
+  return box->m[0] * box->m[1] * box->m[2] > 1;
 }
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
 
-/* The numbering of n rows, or of a part of all of them, by the offsets of the entries of a row in the middle, ascending
- * and positive */
-void BAIGridFind(BAIInt n, const BAILevelsParameters *, int count, const BAIInt *offset, BAINumbering *);
+/* The numbering of a matrix of n rows, or of a part of all of them, as some rows from number begin on show it: rows
+   that follow each other from the middle on, whose columns are j[i[r] - i[0]] to j[i[r + 1] - i[0] - 1] */
+void BAIGridFind(BAIInt n, const BAILevelsParameters *, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
+                 BAINumbering *);
 /* The points of a box in each direction; all are 1 where the couplings say that it is no grid */
-void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIInt box[3]);
+void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIBox *);
 /* How many aggregates n rows are in, and the rows of the largest one; those of a block if there is no memory to
    count */
 BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest);
 /* The numbering of the boxes of n rows; returns how many there are */
-BAIInt BAIGridCoarsen(const BAINumbering *, const BAIInt box[3], BAIInt n, BAINumbering *next);
+BAIInt BAIGridCoarsen(const BAINumbering *, const BAIBox *, BAIInt n, BAINumbering *next);
 
 #if defined(__cplusplus)
 }

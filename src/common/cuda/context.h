@@ -105,3 +105,9 @@ static BAIStatus BAICatch(Call call)
     return BAIStatusOf(BAI_ERR_MEMORY);
   }
 }
+
+/* Thread blocks for this many threads; at least one */
+static inline dim3 BAIGrid(long long threads, int block)
+{
+  return dim3((unsigned)((threads + block - 1) / block > 0 ? (threads + block - 1) / block : 1));
+}

@@ -41,7 +41,7 @@ static __host__ __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal n
 }
 
 /* w = A u; then r^H u, u^H w and u^H s make up the next direction and its length */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Product(BAIDeviceRows A, BAIFarRows between,
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Product(BAIRows A, BAIFarRows between,
                                                                     const __grid_constant__ BAIFarSums far,
                                                                     const BAIScalar *u, const BAIScalar *r,
                                                                     const BAIScalar *s, BAIScalar *w, BAIReal *partial,
@@ -141,7 +141,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(int n, const 
    r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances that follow; p and s are zero, so CG
    begins anew
 */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIDeviceRows A, BAIFarRows between,
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIRows A, BAIFarRows between,
                                                                   const __grid_constant__ BAIFarSums far,
                                                                   const BAIScalar *b, const BAIScalar *x, int zero,
                                                                   BAIScalar *r, BAIScalar *p, BAIScalar *s,
@@ -182,8 +182,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIDeviceRows 
 }
 
 /* The norms of D^-1 r and D^-1 b, where D is the diagonal of A. A row without a diagonal entry is left out */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIDeviceRows                      A,
-                                                                   const __grid_constant__ BAIFarSums far,
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, const __grid_constant__ BAIFarSums far,
                                                                    const BAIScalar *b, const BAIScalar *r,
                                                                    BAIReal *partial, BAILevelsScalars *scalars,
                                                                    BAILevelsProgress *progress, int sequence)
@@ -287,16 +286,16 @@ struct Vectors {
 };
 
 /* The matrix of products; the levels of one rank have it as well */
-static BAIDeviceRows MatrixOf(BAILevelsState state)
+static BAIRows MatrixOf(BAILevelsState state)
 {
   return state->p.all ? state->own : state->level[0].A;
 }
 
 static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
 {
-  const BAIDeviceRows A    = MatrixOf(state);
-  const dim3          grid = Blocks(state, A.n);
-  const int          *done = (const int *)((const char *)state->scalars + offsetof(BAILevelsScalars, done));
+  const BAIRows A    = MatrixOf(state);
+  const dim3    grid = Blocks(state, A.n);
+  const int    *done = (const int *)((const char *)state->scalars + offsetof(BAILevelsScalars, done));
 
   BAITry(BAIDeviceCycle(state, v.r, v.u, done));
   BAITry(BAIDeviceExchangeVector(state, v.u, done));
@@ -327,7 +326,7 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
 /* The norms of r and b over the diagonal, which are waited for */
 static BAIStatus FindScaled(BAILevelsState state, const Vectors &v, int sequence, BAILevelsSolution *s)
 {
-  const BAIDeviceRows      A        = MatrixOf(state);
+  const BAIRows            A        = MatrixOf(state);
   const BAILevelsProgress *progress = &state->told->progress;
 
   Scaled<<<Blocks(state, A.n), BAI_SOLVE_THREADS, 0, state->s.stream>>>(A, state->sums, v.b, v.r, state->partial,
@@ -343,7 +342,7 @@ static BAIStatus FindScaled(BAILevelsState state, const Vectors &v, int sequence
 /* r, p and s to begin with, and the norms, which are waited for */
 static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int sequence)
 {
-  const BAIDeviceRows A = MatrixOf(state);
+  const BAIRows A = MatrixOf(state);
 
   if (!zero) BAITry(BAIDeviceExchangeVector(state, v.x, NULL));
   Begin<<<Blocks(state, A.n), BAI_SOLVE_THREADS, 0, state->s.stream>>>(A, state->between, state->sums, v.b, v.x, zero,

@@ -211,7 +211,7 @@ struct Cycle {
     const int             modes = state->p.modes;
 
     return BAIFollowWith(state->s, AddModes, BAIGrid(D.A.n, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, state->single != 0,
-                         D.A.n, modes, D.parent, D.p, BAIModesOver(state->hermitian, modes, state->p.over),
+                         D.A.n, modes, D.parent, D.p, BAIModesOver(state->info.hermitian, modes, state->p.over),
                          state->level[l].x, D.x, done);
   }
 
@@ -247,7 +247,7 @@ struct Cycle {
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
     if (l + 1 < state->levels - 1 &&
-        BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1,
+        BAIRepeats(state->info.hermitian, state->p.modes, state->p.above + l + 1,
                    state->p.all ? state->level[l + 1].halo.all : state->level[l + 1].A.n)) {
       BAITry(Run(l + 1, 1, false));
       BAITry(Run(l + 1, 0, true));

@@ -17,6 +17,94 @@ BAIStatus BAIDeviceListen(BAILevelsState state)
   return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
 }
 
+static __global__ void Pick(long long words, int width, const int *row, const unsigned *from, unsigned *to)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < words) to[k] = from[row[k / width] * (long long)width + k % width];
+}
+
+BAIStatus BAIDevicePick(BAILevelsState state, size_t n, const int *row, size_t size, const void *from, void *to)
+{
+  const int       width = (int)(size / sizeof(unsigned));
+  const long long words = (long long)n * width;
+
+  if (!n) return BAIStatusOf(BAI_OK);
+  Pick<<<BAIGrid(words, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, 0, state->s.stream>>>(words, width, row,
+                                                                                     static_cast<const unsigned *>(
+                                                                                       from),
+                                                                                     static_cast<unsigned *>(to));
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Places of the rows that are sent, and room for their x and that of ghosts */
+static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsShared *shared)
+{
+  const size_t n = (size_t)shared->sends, size = BAISizeOfNumbers(state);
+  BAIRoom      room;
+  int         *row;
+
+  L->halo        = {};
+  L->halo.all    = (int)shared->all;
+  L->halo.ghosts = (int)shared->ghosts;
+  L->halo.sends  = (int)shared->sends;
+  L->halo.sent   = malloc((n + 1) * size);
+  L->halo.got    = malloc(((size_t)shared->ghosts + 1) * size);
+  if (!L->halo.sent || !L->halo.got) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (!n) return BAIStatusOf(BAI_OK);
+  BAITry(BAIKeep(state, n, &L->halo.place));
+  BAITry(BAICUDAAllocate(&state->s, n * size, &L->halo.packed));
+  if (!shared->row) { /* all rows in their order */
+    CUDATry(cudaMemcpyAsync(L->halo.place, L->place, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
+    return BAIStatusOf(BAI_OK);
+  }
+  BAITry(room.Get(state, n, &row));
+  BAITry(BAINarrow(state, n, shared->row, row));
+  return BAIDevicePick(state, n, row, sizeof(int), L->place, L->halo.place);
+}
+
+/* The same of vectors by rows */
+static BAIStatus TakeVector(BAILevelsState state, const BAILevelsShared *shared)
+{
+  const size_t n = (size_t)shared->sends;
+
+  state->vector        = {};
+  state->vector.ghosts = (int)shared->ghosts;
+  state->vector.sends  = (int)n;
+  BAITry(BAIKeep(state, n, &state->vector.place));
+  return BAINarrow(state, n, shared->row, state->vector.place);
+}
+
+void BAIDeviceFreeHalos(BAILevelsState state)
+{
+  for (int l = 0; l < BAI_LEVELS_MOST; l++) {
+    free(state->level[l].halo.sent);
+    free(state->level[l].halo.got);
+  }
+}
+
+BAIStatus BAIDeviceTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
+{
+  const size_t    size = BAISizeOfNumbers(state);
+  BAIDeviceLevel *last = BAIDeviceLast(state);
+
+  state->ranks       = *ranks;
+  state->ranks.level = state->ranks.finest = NULL;
+  for (int l = 0; l < state->levels; l++) {
+    BAIDeviceLevel *L = &state->level[l];
+
+    BAITry(TakeSends(state, L, &ranks->level[l]));
+    if (!L->A.n) BAITry(BAICUDAAllocate(&state->s, (size_t)L->halo.ghosts * size, &L->x));
+  }
+  BAITry(TakeVector(state, ranks->finest));
+  if (!ranks->next) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(&state->s, ((size_t)last->A.n + (size_t)last->halo.ghosts) * size, &last->b));
+  if (state->p.modes) BAITry(BAICUDAAllocate(&state->s, (size_t)last->A.n * size, &last->x));
+  for (int k = 0; k < 2 && state->staged; k++) BAITry(BAIKeep(state, (size_t)last->halo.all, &state->rest[k]));
+  return BAIStatusOf(BAI_OK);
+}
+
 /* The halo of an exchange: of a level, or of vectors; NULL: of sums */
 static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
 {
@@ -164,7 +252,7 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
 /* All ranks may do a solve together */
 bool BAIDeviceSolves(BAILevelsState state)
 {
-  return state->sums.ranks > 1 && state->own.i && !state->negative;
+  return state->sums.ranks > 1 && state->own.i && !state->info.negative;
 }
 
 /* Calls get(k) and then put(k, value) for k from first + t to last in steps, several gets before the first put */

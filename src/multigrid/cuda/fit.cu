@@ -19,47 +19,30 @@ struct GridSums {
   int                other;
 };
 
-static __global__ void LookAtGrid(BAIDeviceRows A, BAINumbering grid, GridSums *sums)
+static __global__ void LookAtGrid(BAIRows A, BAINumbering grid, GridSums *sums)
 {
   using Sum = cub::BlockReduce<double, THREADS>;
   __shared__ typename Sum::TempStorage storage;
-  const int                            row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  double sum[3] = {0, 0, 0}, least[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, most[3] = {0, 0, 0}, count[3] = {0, 0, 0};
+  const int                            row  = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  BAIGridLook                          look = BAIGridLookNone();
 
-  BAIInt at[3];
-
-  BAIGridAt(&grid, row, at);
-  for (int k = row < A.n ? A.i[row] : 0; row < A.n && k < A.i[row + 1]; k++) {
-    const double w = (double)BAIAggregateMagnitude(A.a[k]);
-    int          offset[3], axis;
-
-    if (A.j[k] >= A.n) continue;
-    if (!BAIGridOffset(&grid, at, row, A.j[k], offset)) sums->other = 1;
-    axis = BAIGridAxis(offset);
-#pragma unroll
-    for (int d = 0; d < 3; d++) {
-      if (axis != d || w == 0) continue;
-      sum[d] += w;
-      count[d]++;
-      least[d] = w < least[d] ? w : least[d];
-      most[d]  = w > most[d] ? w : most[d];
-    }
-  }
+  if (row < A.n) BAIGridLookAt(&A, &grid, row, &look);
+  if (look.other) sums->other = 1;
 #pragma unroll
   for (int d = 0; d < 3; d++) {
-    sum[d] = Sum(storage).Sum(sum[d]);
+    const double sum = Sum(storage).Sum(look.sum[d]);
     __syncthreads();
-    count[d] = Sum(storage).Sum(count[d]);
+    const double count = Sum(storage).Sum((double)look.count[d]);
     __syncthreads();
-    least[d] = Sum(storage).Reduce(least[d], [](double a, double b) { return a < b ? a : b; });
+    const double least = Sum(storage).Reduce(look.least[d], [](double a, double b) { return a < b ? a : b; });
     __syncthreads();
-    most[d] = Sum(storage).Reduce(most[d], [](double a, double b) { return a > b ? a : b; });
+    const double most = Sum(storage).Reduce(look.most[d], [](double a, double b) { return a > b ? a : b; });
     __syncthreads();
-    if (threadIdx.x || count[d] == 0) continue;
-    atomicAdd(&sums->sum[d], sum[d]);
-    atomicAdd(&sums->count[d], (unsigned long long)count[d]);
-    atomicMin(&sums->least[d], (unsigned long long)__double_as_longlong(least[d]));
-    atomicMax(&sums->most[d], (unsigned long long)__double_as_longlong(most[d]));
+    if (threadIdx.x || count == 0) continue;
+    atomicAdd(&sums->sum[d], sum);
+    atomicAdd(&sums->count[d], (unsigned long long)count);
+    atomicMin(&sums->least[d], (unsigned long long)__double_as_longlong(least));
+    atomicMax(&sums->most[d], (unsigned long long)__double_as_longlong(most));
   }
 }
 
@@ -75,7 +58,7 @@ static GridSums NoSums(void)
   };
 }
 
-static void FindBoxes(const GridSums &sums, const BAINumbering &grid, BAIInt n, BAIInt box[3])
+static void FindBoxes(const GridSums &sums, const BAINumbering &grid, BAIInt n, BAIBox *box)
 {
   BAIGridLook look;
 
@@ -89,7 +72,7 @@ static void FindBoxes(const GridSums &sums, const BAINumbering &grid, BAIInt n, 
   BAIGridBoxes(&look, &grid, n, box);
 }
 
-BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIDeviceRows &A, const BAINumbering &grid, BAIInt box[3])
+BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIRows &A, const BAINumbering &grid, BAIBox *box)
 {
   BAITemporary room;
   GridSums     sums = NoSums();
@@ -104,53 +87,13 @@ BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIDeviceRows &A, const BAI
   return BAIStatusOf(BAI_OK);
 }
 
-/* The parameters of kernels that look at the aggregates of a level */
+/* The parameters of Leads() */
 struct Look {
-  BAIDeviceRows A;
-  const int    *row, *place, *field, *child, *aggregate, *next_place;
-  int           end;     /* the first place of rows in no aggregate */
-  int           columns; /* of P of an aggregate */
-  int           points;  /* rows of a point */
-  bool          finest;
+  BAIFit     fit;
+  const int *row, *child, *aggregate, *next_place;
+  int        end;     /* the first place of rows in no aggregate */
+  int        columns; /* of P of an aggregate */
 };
-
-/* See host/fit.c */
-static __device__ inline bool LookAtRow(const Look &look, int row, BAIReal *largest)
-{
-  const int first = row / look.points * look.points;
-  BAIReal   d = 0, sum = 0;
-
-  *largest = 0;
-  for (int k = look.A.i[row]; k < look.A.i[row + 1]; k++) {
-    const int     j = look.A.j[k];
-    const BAIReal w = BAIAggregateMagnitude(look.A.a[k]);
-
-    if (j >= first && j < first + look.points) {
-      d += w;
-      continue;
-    }
-    sum += w;
-    if (j < look.A.n && w > *largest && (!look.field || look.field[j] == look.field[row])) *largest = w;
-  }
-  return BAIFitDominates(d, sum, look.finest);
-}
-
-/* To which points of the aggregate at these places strong couplings lead from a row */
-static __device__ inline uint32_t LeadsOf(const Look &look, int row, int begin, int end)
-{
-  BAIReal largest;
-
-  if (LookAtRow(look, row, &largest)) return ~UINT32_C(0);
-  uint32_t leads = UINT32_C(1) << (look.place[row] - begin) / look.points;
-
-  for (int k = look.A.i[row]; k < look.A.i[row + 1]; k++) {
-    const int q = look.A.j[k] < look.A.n ? look.place[look.A.j[k]] : -1;
-
-    if (q >= begin && q < end && BAIFitIsStrong(BAIAggregateMagnitude(look.A.a[k]), largest))
-      leads |= UINT32_C(1) << (q - begin) / look.points;
-  }
-  return leads;
-}
 
 /* The leads of the row at each place from the first one on; rows in no aggregate are counted if they do not dominate */
 static __global__ __launch_bounds__(THREADS) void Leads(Look look, int first, uint32_t *leads,
@@ -163,11 +106,11 @@ static __global__ __launch_bounds__(THREADS) void Leads(Look look, int first, ui
     const int row = look.row[p], c = look.next_place[look.aggregate[row] * look.columns] / look.columns;
     const int begin = look.child[c], end = look.child[c + 1];
 
-    if ((end - begin) / look.points <= BAI_SET) leads[p] = LeadsOf(look, row, begin, end);
-  } else if (p < look.A.n) {
+    if ((end - begin) / look.fit.points <= BAI_SET) leads[p] = BAIFitLeads(&look.fit, row, begin, end);
+  } else if (p < look.fit.A.n) {
     BAIReal largest;
 
-    bad = !LookAtRow(look, look.row[p], &largest);
+    bad = !BAIFitRow(&look.fit, look.row[p], &largest);
   }
   const int count = __syncthreads_count(bad);
 
@@ -218,36 +161,25 @@ BAIStatus BAIDeviceFit::LookAt(BAILevelsState state, int level, bool values_only
 {
   const BAIDeviceLevel *L      = &state->level[level];
   const int             n      = L->A.n;
-  const bool            boxes  = BAIGridHasBoxes(L->box.m);
+  const bool            boxes  = BAIGridHasBoxes(&L->box);
   cudaStream_t          stream = state->s.stream;
-  BAITemporary          leads_room;
+  BAIRoom               leads_room;
   uint32_t             *leads;
 
   if (!IsAsked(state, level)) return BAIStatusOf(BAI_OK);
-  const Look look = {L->A,
-                     L->row,
-                     L->place,
-                     L->field,
-                     L->child,
-                     L->aggregate,
-                     L[1].place,
-                     n - L->alone,
-                     BAIColumnsOfP(state->p.modes),
-                     !state->p.modes ? 1
-                       : level       ? state->p.modes
-                                     : state->points,
-                     !(level + state->p.above)};
+  const BAIFit fit  = {L->A, L->place, L->field, (int)BAIRowsOfPoint(state->p.modes, level, state->points),
+                       !(level + state->p.above)};
+  const Look   look = {fit, L->row, L->child, L->aggregate, L[1].place, n - L->alone, BAIColumnsOfP(state->p.modes)};
 
   if (values_only && L->box.m[0])
     LookAtGrid<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(L->A, L->grid, &findings[level].sums);
   const int first = boxes ? look.end : 0; /* boxes do not come apart */
 
   if (first == n) return BAIStatusOf(BAI_OK);
-  BAITry(leads_room.Allocate(&state->s, (size_t)n * sizeof(*leads)));
-  leads = static_cast<uint32_t *>(leads_room.p);
+  BAITry(leads_room.Get(state, (size_t)n, &leads));
   Leads<<<BAIGrid(n - first, THREADS), THREADS, 0, stream>>>(look, first, leads, &findings[level].unfit);
   if (!boxes && L->m)
-    HoldTogether<<<BAIGrid(L->m, THREADS), THREADS, 0, stream>>>(L->m, L->child, look.points, leads,
+    HoldTogether<<<BAIGrid(L->m, THREADS), THREADS, 0, stream>>>(L->m, L->child, fit.points, leads,
                                                                  &findings[level].unfit);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
@@ -265,8 +197,8 @@ BAIStatus BAIDeviceFit::End(BAILevelsState state, bool values_only)
     BAIBox          box   = L->box;
 
     if (!values_only) L->unfit = unfit;
-    if (!values_only || !IsAsked(state, l) || !isfinite(state->norm)) continue;
-    if (box.m[0]) FindBoxes(found[l].sums, L->grid, L->A.n, box.m);
+    if (!values_only || !IsAsked(state, l) || !isfinite(state->info.norm)) continue;
+    if (box.m[0]) FindBoxes(found[l].sums, L->grid, L->A.n, &box);
     if (memcmp(&box, &L->box, sizeof(box)) || !BAIFits(unfit, L->unfit, L->A.n)) return BAIStatusOf(BAI_ERR_OUTDATED);
   }
   return BAIStatusOf(BAI_OK);

@@ -15,49 +15,19 @@ static void Destroy(BAILevelsState state)
   free(state);
 }
 
-/* A matrix of the caller where kernels can read it */
-static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, const BAICSR &A, BAIStagedCSR *to, BAICSR *on_device)
+static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix)
 {
-  const size_t n = (size_t)rows, nnz = n ? (size_t)A.i[n] : 0;
-  cudaStream_t stream = state->s.stream;
+  BAIDeviceLevel *L = state->level;
+  BAIFindings     found;
 
-  if (!to->i) {
-    BAITry(BAICUDAAllocate(&state->s, (n + 1) * sizeof(BAIInt), &to->i));
-    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIInt), &to->j));
-    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIScalar), &to->a));
-    to->nnz = nnz;
-  }
-  if (nnz != to->nnz) return BAIStatusOf(BAI_ERR_PATTERN);
-  *on_device = {to->i, to->j, to->a};
-  if (!n) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaMemcpyAsync(to->i, A.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
-  CUDATry(cudaMemcpyAsync(to->j, A.j, nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
-  CUDATry(cudaMemcpyAsync(to->a, A.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-/* The same of own columns and of ghosts, and room for two vectors */
-static BAIStatus Stage(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix *staged)
-{
-  const size_t n = (size_t)matrix->n;
-
-  if (!state->staged) {
-    BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->b));
-    BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->x));
-    state->staged = true;
-  }
-  BAITry(StageCSR(state, matrix->n, matrix->A, &state->csr[0], &staged->A));
-  if (matrix->nghost) BAITry(StageCSR(state, matrix->n, matrix->B, &state->csr[1], &staged->B));
-  staged->memory = BAI_MEMORY_DEVICE;
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
-{
-  BAIMatrix staged = *matrix;
-
-  if (matrix->memory == BAI_MEMORY_HOST) BAITry(Stage(state, matrix, &staged));
-  return BAILevelsSetUp(state, &staged, values_only);
+  state->levels = 1;
+  BAITry(BAIDeviceTake(state, matrix, false, &found));
+  BAITry(BAIDeviceFindGrid(state, &state->p, L->A, &L->grid));
+  if (state->p.resident && !found.zeros && !state->p.all)
+    BAITry(BAIChipSetUp(&state->chip, &state->s, &L->A, &L->grid, state->info.hermitian, found.longest));
+  if (state->p.resident && !state->chip.on) return BAIStatusOf(BAI_ERR_CHIP);
+  state->info.stop = "the matrix stays on the chip";
+  return state->p.modes && !state->chip.on ? BAITakeModes(state) : BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
@@ -70,8 +40,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p = *p;
   status   = BAIContextOpen(&state->s, p->device, p->stream);
-  if (!status.code) status = BAICatch([&] { return SetUp(state, matrix, false); });
-  state->p.field = NULL;
+  if (!status.code) status = BAICatch([&] { return SetUp(state, matrix); });
   state->p.ghost = NULL;
   memset(state->p.mode, 0, sizeof(state->p.mode));
   if (status.code) Destroy(state);
@@ -79,9 +48,169 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   return status;
 }
 
+BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
+{
+  const BAILevelsParameters *p = &state->p;
+  const size_t               n = (size_t)state->level[0].A.n;
+
+  if (agreed) {
+    state->info.hermitian = agreed->hermitian;
+    state->info.negative  = agreed->negative;
+    state->info.largest   = agreed->largest;
+    state->single         = agreed->single;
+    state->over           = agreed->over;
+    BAIDeviceTakeScale(state);
+    BAITry(BAIDeviceTakeSign(state));
+  }
+  if (p->fields == 1) return BAIStatusOf(BAI_OK);
+  BAITry(BAIKeep(state, n, &state->field));
+  return p->field && !p->given ? BAINarrow(state, n, p->field, state->field)
+                               : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
+}
+
+/* Puts all levels by places, those of one rank, or new values of them */
+static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
+{
+  BAIDeviceFit fit;
+
+  BAITry(fit.Begin(state));
+  for (int l = 0; l < state->levels && values_only; l++) BAITry(BAIOfRow(state, &state->level[l]));
+  for (int l = 0; l < state->levels; l++) {
+    BAIDeviceLevel *L = &state->level[l];
+
+    if (values_only && L->m) BAITry(BAIDeviceNewValues(state, L));
+    if (!values_only) BAITry(BAIDeviceCutBlocks(state, L));
+    BAITry(BAIPlaceLevel(state, L, values_only));
+    BAITry(fit.LookAt(state, l, values_only));
+  }
+  for (int l = 0; l < state->levels; l++) BAIDrop(state, (size_t)state->level[l].A.nnz, &state->level[l].of_row);
+  BAITry(fit.End(state, values_only));
+  return BAIInvertLast(state);
+}
+
+/* Frees what only set-up of several ranks needs: matrices are there by places now, and no new values come. Levels of the
+   transposed matrix may ask for aggregates */
+static void FreeMade(BAILevelsState state, int made)
+{
+  for (int l = 0; l < made; l++) {
+    BAIDeviceLevel *L   = &state->level[l];
+    const size_t    all = (size_t)L->A.n + (size_t)L->A.ghosts;
+
+    if (state->info.hermitian) BAIDrop(state, (size_t)L->A.n, &L->aggregate);
+    BAIDrop(state, all, &L->place);
+    BAIDrop(state, all * (size_t)state->p.modes, &L->P);
+    BAIDeviceFreeMatrix(state, L);
+  }
+  BAIDrop(state, (size_t)state->level[0].A.nnz, &state->negated);
+}
+
+/* The levels of the cycle by places, of a rank's part */
+static BAIStatus PlaceRanks(BAILevelsState state, const BAILevelsRanks *ranks)
+{
+  const int made = state->levels;
+
+  state->levels           = ranks->levels + ranks->next;
+  BAIDeviceLast(state)->m = 0;
+  BAITry(BAIDeviceTakeRanks(state, ranks));
+  for (int l = 0; l < ranks->levels; l++) {
+    if (!state->level[l].A.n) continue;
+    BAITry(BAIDeviceCutBlocks(state, &state->level[l]));
+    BAITry(BAIPlaceLevel(state, &state->level[l], false));
+  }
+  FreeMade(state, made);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
+{
+  state->info.stop        = stop;
+  state->p.field          = NULL;
+  state->p.aggregate      = NULL;
+  BAIDeviceLast(state)->m = 0;
+  BAIFreeModes(state);
+  if (state->field) BAIDrop(state, (size_t)state->level[0].A.n, &state->field);
+  BAITry(BAIDeviceOrder(state));
+  BAITry(ranks ? PlaceRanks(state, ranks) : PlaceLevels(state, false));
+  BAIFindTail(state);
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIDeviceUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
 {
-  return SetUp(state, matrix, true);
+  BAIFindings found;
+
+  if (matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
+  BAITry(BAIDeviceTake(state, matrix, true, &found));
+  return state->chip.on ? BAIChipUpdateValues(&state->chip, &state->level[0].A, state->info.hermitian)
+                        : PlaceLevels(state, true);
+}
+
+/* Numbers of the device, to those of the caller */
+static BAIStatus Download(BAILevelsState state, size_t n, const int *from, BAIInt *to)
+{
+  std::vector<int> narrow(n);
+
+  CUDATry(cudaMemcpyAsync(narrow.data(), from, n * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  for (size_t k = 0; k < n; k++) to[k] = (BAIInt)narrow[k];
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The modes of so many rows of the last level, which may lie one after the other */
+static BAIStatus GetModes(BAILevelsState state, size_t n, BAIScalar *to)
+{
+  const BAILevelModes   &from  = state->mode;
+  const size_t           modes = (size_t)state->p.modes;
+  std::vector<BAIScalar> all(from.rows * modes);
+
+  CUDATry(cudaMemcpyAsync(all.data(), from.mode, all.size() * sizeof(*to), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < modes; k++) to[i * modes + k] = all[i * (size_t)from.row_step + k * (size_t)from.mode_step];
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BAIInt count, const BAIInt *row, void *to)
+{
+  const BAIDeviceLevel *L     = &state->level[level];
+  const size_t          modes = (size_t)state->p.modes, n = (size_t)count;
+  const struct {
+    const void *from;
+    size_t      size;    /* bytes of a row */
+    bool        numbers; /* of 32 bits, which the caller may have in 64 */
+  } of[] = {
+    {L->aggregate,      sizeof(int),               true },
+    {state->field,      sizeof(int),               true },
+    {state->mode.mode,  modes * sizeof(BAIScalar), false},
+    {L->P,              modes * sizeof(BAIScalar), false},
+    {state->sides.side, sizeof(BAILevelsSide),     false},
+    {L->A.i,            sizeof(int),               true },
+    {L->A.j,            sizeof(int),               true },
+    {L->A.a,            sizeof(BAIScalar),         false}
+  };
+  const void  *from = of[array].from;
+  const size_t size = of[array].size;
+  BAIRoom      rooms[2];
+  int         *rows;
+  char        *picked;
+
+  if (!n) return BAIStatusOf(BAI_OK);
+  if (array == BAI_ARRAY_MODES) return GetModes(state, n, static_cast<BAIScalar *>(to));
+  if (!from) { /* of a level without aggregates */
+    memset(to, 0, n * size);
+    return BAIStatusOf(BAI_OK);
+  }
+  if (row) {
+    BAITry(rooms[0].Get(state, n, &rows));
+    BAITry(rooms[1].Get(state, n * size, &picked));
+    BAITry(BAINarrow(state, n, row, rows));
+    BAITry(BAIDevicePick(state, n, rows, size, from, picked));
+    from = picked;
+  }
+  if (of[array].numbers) return Download(state, n, static_cast<const int *>(from), static_cast<BAIInt *>(to));
+  CUDATry(cudaMemcpyAsync(to, from, n * size, cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
 }
 
 /* The caller's vectors where kernels can read them; b is -b if the levels are those of -A */
@@ -95,7 +224,7 @@ static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x
     *b = state->b;
     *x = state->x;
   }
-  if (!state->negative) return BAIStatusOf(BAI_OK);
+  if (!state->info.negative) return BAIStatusOf(BAI_OK);
   if (!state->minus_b) BAITry(BAICUDAAllocate(&state->s, bytes, &state->minus_b));
   BAITry(BAINegate(state, (long long)state->level[0].A.n, *b, state->minus_b));
   *b = state->minus_b;
@@ -175,7 +304,7 @@ static BAIStatus NegateColumns(BAILevelsState state, BAITemporary *room, BAIColu
 {
   const size_t n = (size_t)state->level[0].A.n;
 
-  if (!state->negative) return BAIStatusOf(BAI_OK);
+  if (!state->info.negative) return BAIStatusOf(BAI_OK);
   BAITry(room->Allocate(&state->s, (size_t)c->count * n * sizeof(BAIScalar)));
   BAIScalar *const minus_b = static_cast<BAIScalar *>(room->p);
 
@@ -205,29 +334,20 @@ BAIStatus BAIDeviceSolveColumns(BAILevelsState state, const BAIColumns *given, i
 
 BAIStatus BAIDeviceInfoGet(BAILevelsState state, BAILevelsInfo *info)
 {
-  *info           = {};
-  info->levels    = state->levels;
-  info->stop      = state->stop;
-  info->resident  = state->chip.on;
-  info->exact     = state->inverse != NULL;
-  info->hermitian = state->hermitian;
-  info->negative  = state->negative;
-  info->single    = state->single;
-  info->modes     = state->chip.on ? 0 : state->p.modes;
-  info->less      = state->less;
-  info->more      = state->more;
-  info->norm      = state->norm;
-  info->largest   = state->largest;
-  info->skew      = state->skew;
-  info->coupled   = state->coupled;
-  info->solves    = BAIDeviceSolves(state);
-  info->bytes     = state->s.bytes;
+  *info          = state->info;
+  info->levels   = state->levels;
+  info->resident = state->chip.on;
+  info->exact    = state->inverse != NULL;
+  info->single   = state->single;
+  info->modes    = state->chip.on ? 0 : state->p.modes;
+  info->solves   = BAIDeviceSolves(state);
+  info->bytes    = state->s.bytes;
   for (int l = 0; l < state->levels; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
     info->level[l] = {L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
   }
-  if (state->chip.on || state->p.modes || BAIGridHasBoxes(state->level[0].box.m)) info->grid = state->level[0].grid;
+  if (state->chip.on || state->p.modes || BAIGridHasBoxes(&state->level[0].box)) info->grid = state->level[0].grid;
   if (!state->chip.on) return BAIStatusOf(BAI_OK);
   info->level[0].blocks = state->chip.one.A.parts;
   info->level[0].inside = state->chip.one.inside;

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "../backend.h"
-#include "../rules.h"
+#include "../rowrules.h"
 #include "../../common/cuda/follow.h"
 #include "../../chip/chip.h"
-#include "../../common/cuda/rows.h"
+#include "../../common/cuda/context.h"
 
 enum {
   BAI_TEAM     = 32, /* rows of a slice: a warp */
@@ -49,19 +49,11 @@ struct BAILevelView {
 
 /* How P^H A P was summed, for new values. With modes, of the matrix that P of ones would give: of that the pattern */
 typedef struct {
-  unsigned     *entry; /* of A, in the order of those of the coarse matrix */
-  int          *first; /* nnz of that + 1: the entries of each */
-  BAIDeviceRows pattern;
-  int          *of_row;
+  unsigned *entry; /* of A, in the order of those of the coarse matrix */
+  int      *first; /* nnz of that + 1: the entries of each */
+  BAIRows   pattern;
+  int      *of_row;
 } BAIGather;
-
-/* What softens the couplings of a coarse matrix, see BAISoftened(): for each entry, rows of its row's aggregate that
-   are coupled to its column's, and, of aggregates of ghosts, the reverse; for each aggregate, rows and what is
-   inside */
-typedef struct {
-  int     *touch, *back, *rows;
-  BAIReal *inner;
-} BAISides;
 
 /* A rank that this one exchanges x or sums with by writing to each other's memory: which of the rows that are sent go
    there, where the first of them goes in even and odd exchanges; the flag to set there, and the one that it sets
@@ -101,14 +93,8 @@ typedef struct {
   const BAIScalar *x;
 } BAIFarRows;
 
-/* Points of a box of a grid; 0: nobody has asked */
 typedef struct {
-  BAIInt m[3];
-} BAIBox;
-
-typedef struct {
-  BAIDeviceRows   A;
-  BAIScalar      *values;     /* of A, of a coarse level */
+  BAIRows         A;
   int            *of_row;     /* nnz: the row of each entry */
   BAINumbering    grid, next; /* how it is numbered, and the next level */
   BAIBox          box;        /* as its couplings say */
@@ -167,23 +153,21 @@ struct BAILevelsState_ {
   BAILevelsParameters p;
   int                 levels, tail; /* from level tail on all is done in one launch; levels: there is no such level */
   BAIDeviceLevel      level[BAI_LEVELS_MOST];
+  BAILevelsInfo       info;    /* what was found of the matrix, see BAITakeFindings() */
   void               *inverse; /* of the last level, dense, by rows; NULL: it is smoothed */
-  const char         *stop;
-  int                 hermitian, single;
-  bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
-  BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
-  double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
-  int                 points;          /* with modes: rows of a point of the finest level; while levels are made, */
-  BAILevelModes       mode, next_mode; /* modes of the last level, and of the one that its aggregates make */
-  BAIReal             over, scale;     /* scale: a power of two that multiplies A in the levels */
-  unsigned long long  pattern;
+  int                 single;
+  BAIScalar          *negated, *minus_b; /* if the levels are those of -A: its values, and a right-hand side for it */
+  int                 points;            /* with modes: rows of a point of the finest level; while levels are made, */
+  BAILevelModes       mode, next_mode;   /* modes of the last level, and of the one that its aggregates make */
+  BAIReal             over, scale;       /* scale: a power of two that multiplies A in the levels */
+  uint64_t            pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
   BAILevelsScalars   *scalars;
   BAIReal            *partial;    /* parts of sums */
   BAIReal             tol2;       /* of the present solve */
   BAIScalar          *work;       /* five vectors of CG, */
   BAIScalar          *correction; /* and a sixth, where one is needed */
-  int                *index;      /* i and j of the caller, if those are of 64 bits */
+  int                *index;      /* i of a copy of the finest level's matrix, NULL: it is the caller's */
   bool                staged;     /* the caller's arrays are on the host, and copied: */
   BAIStagedCSR        csr[2];     /* own columns, and those of ghosts */
   BAIScalar          *b, *x;
@@ -195,7 +179,7 @@ struct BAILevelsState_ {
   BAIScalar     *rest[2]; /* if staged: right-hand side and solution of the level that the caller solves */
   unsigned      *arrived;
   int           *stalled; /* set if a wait was given up */
-  BAIDeviceRows  own;     /* of the caller, for BAILevelsSolve(): in own columns, */
+  BAIRows        own;     /* of the caller, for BAILevelsSolve(): in own columns, */
   BAIFarRows     between; /* and of ghosts */
   BAIDeviceHalo  vector;  /* their x */
   BAIFarSums     sums;
@@ -205,19 +189,44 @@ struct BAILevelsState_ {
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAIDevice##name(BAILevelsState state parameters);
 #include "../ops.def"
 
-/* coarsen.cu; A becomes -A; the aggregates of a level; with modes, those of its points, and P; numbering by
-   aggregates of all levels; blocks */
-BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
-BAIStatus BAINegateFinest(BAILevelsState);
-BAIStatus BAIDeviceEntries(BAILevelsState, const BAICSR &, BAIInt n, BAIInt *nnz);
-BAIReal   BAIDeviceScale(BAILevelsState);
-BAIStatus BAIFieldsOfRows(BAILevelsState, int n, int *field);
-BAIStatus BAIDeviceAggregateRows(BAILevelsState, int level, BAIDeviceLevel *, int *field);
-BAIStatus BAIDeviceAggregatePoints(BAILevelsState, int level);
-BAIStatus BAIDeviceOrder(BAILevelsState);
-BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
-/* fit.cu: the points of a box of a grid; what is found of all levels whether aggregates fit their values, which
-   is read at the end, as what they are measured by later or, of new values, as BAI_ERR_OUTDATED */
+/* Room that the levels keep for so many numbers, and that is given back before them, in the order of the stream */
+template <typename T>
+static inline BAIStatus BAIKeep(BAILevelsState state, size_t count, T **pointer)
+{
+  return BAICUDAAllocate(&state->s, count * sizeof(T), pointer);
+}
+
+template <typename T>
+static inline void BAIDrop(BAILevelsState state, size_t count, T **pointer)
+{
+  if (*pointer) BAICUDAFree(&state->s, count * sizeof(T), *pointer);
+  *pointer = NULL;
+}
+
+/* Room for a while: in the order of the stream, as all that uses it */
+struct BAIRoom : BAITemporary {
+  template <typename T>
+  BAIStatus Get(BAILevelsState state, size_t count, T **pointer)
+  {
+    BAITry(Allocate(&state->s, (count ? count : 1) * sizeof(T)));
+    *pointer = static_cast<T *>(p);
+    return BAIStatusOf(BAI_OK);
+  }
+};
+
+static inline BAIDeviceLevel *BAIDeviceLast(BAILevelsState state)
+{
+  return &state->level[state->levels - 1];
+}
+
+/* matrix.cu: takes the finest level's matrix, and looks at it; puts -A in the place of A if its diagonal is negative;
+   chooses the scale of single precision; finds the numbering of a grid */
+BAIStatus BAIDeviceTake(BAILevelsState, const BAIMatrix *, bool values_only, BAIFindings *);
+BAIStatus BAIDeviceTakeSign(BAILevelsState);
+void      BAIDeviceTakeScale(BAILevelsState);
+BAIStatus BAIDeviceFindGrid(BAILevelsState, const BAILevelsParameters *, const BAIRows &, BAINumbering *);
+/* fit.cu: the box of a grid; what is found of all levels whether aggregates fit their values, which is read at the end,
+   as what they are measured by later or, of new values, as BAI_ERR_OUTDATED */
 struct BAIFitFindings;
 struct BAIDeviceFit {
   BAITemporary    room;
@@ -227,52 +236,56 @@ struct BAIDeviceFit {
   BAIStatus LookAt(BAILevelsState, int level, bool values_only);
   BAIStatus End(BAILevelsState, bool values_only);
 };
-BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIDeviceRows &, const BAINumbering &, BAIInt box[3]);
-/* galerkin.cu: C = P^H A P in own columns, its pattern anew, or its values alone; and the matrix of a level by
-   places */
-/* Its pattern alone, with ghosts, whose aggregates are m and a number below so many, or -1 */
-BAIStatus BAIGalerkinPattern(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
-                             int ghosts, const int *ghost, BAIGather *, BAIDeviceRows *, int **c_of_row);
-/* over 0: sums of magnitudes */
-BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
-                      BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
-/* The same with ghosts; not softened, with what softens it. member: the number of each ghost in its aggregate */
-BAIStatus BAIGalerkinOfRank(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
-                            int ghosts, const int *ghost, const int *member, BAISides *, BAIGather *, BAIDeviceRows *,
-                            BAIScalar **values, int **c_of_row);
-/* side: of each ghost */
-BAIStatus BAISoftenOfRank(BAILevelsState, const BAIDeviceRows *, const BAISides *, const BAIGather *,
-                          const BAILevelsSide *side, BAIReal over, BAIScalar *values);
-BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
-                            BAIReal over, const BAIGather *, const BAIDeviceRows *, const int *c_of_row,
-                            BAIScalar *values);
-BAIStatus BAIOfRow(BAILevelsState, const BAIDeviceRows *, int **of_row);
+BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *);
+/* galerkin.cu: to[i] = k, or from[k], with k = i/rows, or that modulo fields */
+BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
+/* Numbers of the host, to the device */
+BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
+/* The row of each entry of a level's matrix */
+BAIStatus BAIOfRow(BAILevelsState, BAIDeviceLevel *);
+/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1]; those in none come last. place:
+   aggregates are in the order of these places of the next level's rows, NULL: of their numbers. parent: of each row in
+   the list the number in this order, or -1; may be NULL */
+BAIStatus BAIListAggregates(BAILevelsState, const BAIDeviceLevel *, const int *place, int *first, unsigned *list,
+                            int *parent);
+/* The matrix of the aggregates of a level, without its values, and how they are summed. ghost: of each ghost, m and a
+   number below ghosts, or -1 */
+BAIStatus BAIGalerkinPattern(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
+/* Its values: sums of entries, or of their magnitudes; and what softens them, if sides has room for it. member: the
+   number of each ghost in its aggregate */
+BAIStatus BAIGalerkinSums(BAILevelsState, const BAIDeviceLevel *, bool magnitudes, const int *member, const BAISides &,
+                          BAIDeviceLevel *next);
+/* New values of the next level's matrix */
+BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
+/* Frees a level's matrix, unless it is the caller's; and how that of the next level, with so many entries, was summed */
+void BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
+void BAIDeviceFreeGather(BAILevelsState, BAIDeviceLevel *, int64_t coarse);
+/* place.cu: numbers rows by aggregates on all levels; cuts blocks; puts the matrix of a level by places; inverts the last
+   one */
+BAIStatus BAIDeviceOrder(BAILevelsState);
+BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
 BAIStatus BAIInvertLast(BAILevelsState);
-/* nearnull.cu: to[i] = from[i/rows], or i/rows if from is NULL; the modes of the finest level; P of the last level,
-   and the modes on the next one; these become those of the last level; none are needed any longer; C = P^H A P, with
-   ghosts as in BAIGalerkinPattern(), or its values alone */
-BAIStatus BAIExpand(BAILevelsState, int n, int rows, const int *from, int *to);
+/* nearnull.cu: takes the modes of the finest level; makes P of the last level, and the modes on the next one; makes these
+   those of the last level; frees them; C = P^H A P, or its values alone */
 BAIStatus BAITakeModes(BAILevelsState);
-BAIStatus BAIModes(BAILevelsState, BAIDeviceLevel *, const int *first, const unsigned *list);
+BAIStatus BAIDeviceOrthonormalize(BAILevelsState, BAIDeviceLevel *);
 void      BAINextModes(BAILevelsState);
 void      BAIFreeModes(BAILevelsState);
 BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
-BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
+BAIStatus BAIModesSums(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
 /* cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
 /* tail.cu: from which level on one launch does the rest of a cycle; and this, from there, which is level l: with modes
    what is left of b there is known before, and what x adds to the level above is up to the caller */
 void      BAIFindTail(BAILevelsState);
 BAIStatus BAIDeviceTail(BAILevelsState, int l, const int *done);
-/* ranks.cu: ghosts get the x that other ranks have; the last
-   level is solved by the caller: b and x of it by places, in the precision of levels */
-BAIStatus BAIDeviceTakeWithGhosts(BAILevelsState, const BAIMatrix *, BAIDeviceRows *);
-void      BAIDeviceKeepOwn(BAILevelsState, const BAIMatrix *, BAIInt nnz);
+/* exchange.cu: takes what levels of several ranks exchange in a cycle, and frees it */
+BAIStatus BAIDeviceTakeRanks(BAILevelsState, const BAILevelsRanks *);
 void      BAIDeviceFreeHalos(BAILevelsState);
-/* to[k] = from[row[k]], n numbers of so many bytes: 4, 8 or 16 */
+/* to[k] = from[row[k]] for n rows of so many bytes, a multiple of 4 */
 BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
-/* exchange.cu: room for what kernels tell the host; exchanges do nothing once *done is not 0, if done is not NULL */
+/* Room for what kernels tell the host; exchanges do nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceListen(BAILevelsState);
 BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
 BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);

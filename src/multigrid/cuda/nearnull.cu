@@ -1,6 +1,6 @@
 /*
-   Levels with modes on a device: P of a level, and P^H A P. What is found here is what host/modes.c and host/product.c
-   find, in the same order, and products and sums are not fused
+   Levels with modes on a device: P of a level, and P^H A P. What is found here is what host/nearnull.c and
+   host/galerkin.c find, in the same order, and products and sums are not fused
 */
 #include "levels.h"
 #include <vector>
@@ -10,20 +10,6 @@ enum {
   WARP    = 32,
   AT_ONCE = 8
 };
-
-static __global__ void Expand(int n, int rows, const int *from, int *to)
-{
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (i < n) to[i] = from ? from[i / rows] : i / rows;
-}
-
-BAIStatus BAIExpand(BAILevelsState state, int n, int rows, const int *from, int *to)
-{
-  Expand<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, rows, from, to);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
-}
 
 /* Sum of conj(x) y over the rows of an aggregate, in their order; by all lanes of a warp. product: room for them */
 static __device__ inline BAIScalar Dot(int count, const BAIScalar *x, const BAIScalar *y, BAIScalar *product)
@@ -43,7 +29,7 @@ static __device__ inline BAIReal Norm(int count, const BAIScalar *x, BAIScalar *
 }
 
 /* A warp an aggregate, whose rows of P are in shared memory, one column of at most so many rows after the other; see
- * host/modes.c */
+ * host/nearnull.c */
 static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, const unsigned *list, int most,
                                                               int modes, BAILevelModes from, BAIScalar *P,
                                                               BAIScalar *next)
@@ -94,7 +80,7 @@ BAIStatus BAITakeModes(BAILevelsState state)
   state->points        = (int)state->p.fields;
   state->p.fields      = 1;
   state->level[0].grid = {};
-  BAITry(BAICUDAAllocate(&state->s, n * (size_t)state->p.modes * sizeof(*mode), &mode));
+  BAITry(BAIKeep(state, n * (size_t)state->p.modes, &mode));
   state->mode = {mode, 1, (long long)n, n};
   for (int k = 0; k < state->p.modes; k++)
     CUDATry(cudaMemcpyAsync(mode + (size_t)k * n, state->p.mode[k] ? state->p.mode[k] : ones.data(), n * sizeof(*mode),
@@ -105,7 +91,7 @@ BAIStatus BAITakeModes(BAILevelsState state)
 
 static void Free(BAILevelsState state, BAILevelModes *modes)
 {
-  if (modes->mode) BAICUDAFree(&state->s, modes->rows * (size_t)state->p.modes * sizeof(*modes->mode), modes->mode);
+  BAIDrop(state, modes->rows * (size_t)state->p.modes, &modes->mode);
   *modes = {};
 }
 
@@ -122,18 +108,24 @@ void BAIFreeModes(BAILevelsState state)
   Free(state, &state->next_mode);
 }
 
-BAIStatus BAIModes(BAILevelsState state, BAIDeviceLevel *L, const int *first, const unsigned *list)
+BAIStatus BAIDeviceOrthonormalize(BAILevelsState state, BAIDeviceLevel *L)
 {
   const int    modes = state->p.modes;
   const size_t all = (size_t)L->A.n + (size_t)L->A.ghosts, columns = (size_t)modes, next = (size_t)L->m * columns,
-               bytes = all * columns * sizeof(*L->P), shared = (columns + 1) * (size_t)L->most * sizeof(BAIScalar);
+               shared = (columns + 1) * (size_t)L->most * sizeof(BAIScalar);
   BAIScalar *mode;
+  BAIRoom    rooms[2];
+  int       *first;
+  unsigned  *list;
 
+  BAITry(rooms[0].Get(state, (size_t)L->m + 1, &first));
+  BAITry(rooms[1].Get(state, (size_t)L->A.n, &list));
+  BAITry(BAIListAggregates(state, L, NULL, first, list, NULL));
   Free(state, &state->next_mode);
-  BAITry(BAICUDAAllocate(&state->s, bytes, &L->P));
-  BAITry(BAICUDAAllocate(&state->s, next * columns * sizeof(*mode), &mode));
+  BAITry(BAIKeep(state, all * columns, &L->P));
+  BAITry(BAIKeep(state, next * columns, &mode));
   state->next_mode = {mode, modes, 1, next};
-  CUDATry(cudaMemsetAsync(L->P, 0, bytes, state->s.stream)); /* of rows in no aggregate */
+  CUDATry(cudaMemsetAsync(L->P, 0, all * columns * sizeof(*L->P), state->s.stream)); /* of rows in no aggregate */
   BAITry(BAIAllowShared((const void *)Orthonormalize, shared));
   Orthonormalize<<<dim3((unsigned)L->m), WARP, shared, state->s.stream>>>(first, list, L->most, modes, state->mode,
                                                                           L->P, mode);
@@ -141,9 +133,9 @@ BAIStatus BAIModes(BAILevelsState state, BAIDeviceLevel *L, const int *first, co
   return BAIStatusOf(BAI_OK);
 }
 
-/* What ModeSums() is told: A and P, which of A's entries go to which pair of aggregates, and where the result goes */
+/* The parameters of ModeSums(): A and P, which of A's entries go to which pair of aggregates, and where the result goes */
 struct ModeSum {
-  BAIDeviceRows    A, pattern;
+  BAIRows          A, pattern;
   const int       *a_of_row, *pattern_of_row, *first;
   const unsigned  *entry;
   const BAIScalar *P;
@@ -161,7 +153,7 @@ static __device__ inline void AddRow(const BAIScalar *P, int row, int modes, BAI
 }
 
 /* A thread one column of one pair of aggregates, of which it sums up all rows. A row of A times P comes first, as in
- * host/product.c. Some entries are read at once */
+ * host/galerkin.c. Some entries are read at once */
 static __global__ __launch_bounds__(THREADS) void ModeSums(ModeSum s, int modes)
 {
   const long long thread = blockIdx.x * (long long)THREADS + threadIdx.x;
@@ -213,7 +205,7 @@ static __global__ __launch_bounds__(THREADS) void ModeSums(ModeSum s, int modes)
   if (s.j && !thread) s.i[s.pattern.n * modes] = (int)(s.pattern.nnz * modes * modes);
 }
 
-BAIStatus BAIModesValues(BAILevelsState state, const BAIDeviceLevel *L, const BAIDeviceLevel *next, bool pattern)
+BAIStatus BAIModesSums(BAILevelsState state, const BAIDeviceLevel *L, const BAIDeviceLevel *next, bool pattern)
 {
   const int     modes = state->p.modes;
   const ModeSum s     = {L->A,
@@ -223,9 +215,9 @@ BAIStatus BAIModesValues(BAILevelsState state, const BAIDeviceLevel *L, const BA
                          L->gather.first,
                          L->gather.entry,
                          L->P,
-                         next->values,
-                     pattern ? (int *)next->A.i : NULL,
-                     pattern ? (int *)next->A.j : NULL,
+                         next->A.a,
+                     pattern ? next->A.i : NULL,
+                     pattern ? next->A.j : NULL,
                      pattern ? next->of_row : NULL};
 
   ModeSums<<<BAIGrid(s.pattern.nnz * modes, THREADS), THREADS, 0, state->s.stream>>>(s, modes);
@@ -235,20 +227,19 @@ BAIStatus BAIModesValues(BAILevelsState state, const BAIDeviceLevel *L, const BA
 
 BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, int ghosts, const int *ghost, BAIDeviceLevel *next)
 {
-  const int modes = state->p.modes;
-  int      *i, *j;
+  const int      modes   = state->p.modes;
+  BAIDeviceLevel pattern = {};
 
-  BAITry(BAIGalerkinPattern(state, &L->A, L->of_row, L->m, L->aggregate, ghosts, ghost, &L->gather, &L->gather.pattern,
-                            &L->gather.of_row));
-  const long long nnz = L->gather.pattern.nnz * modes * modes;
+  BAITry(BAIGalerkinPattern(state, L, ghosts, ghost, &pattern));
+  L->gather.pattern   = pattern.A;
+  L->gather.of_row    = pattern.of_row;
+  const long long nnz = pattern.A.nnz * modes * modes;
 
   if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE); /* rows are fewer */
-  const int n = L->m * modes;
-
-  BAITry(BAICUDAAllocate(&state->s, ((size_t)n + 1) * sizeof(int), &i));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &j));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &next->of_row));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(BAIScalar), &next->values));
-  next->A = {n, ghosts * modes, nnz, i, j, next->values};
-  return BAIModesValues(state, L, next, true);
+  next->A = {L->m * modes, ghosts * modes, nnz, NULL, NULL, NULL};
+  BAITry(BAIKeep(state, (size_t)next->A.n + 1, &next->A.i));
+  BAITry(BAIKeep(state, (size_t)nnz, &next->A.j));
+  BAITry(BAIKeep(state, (size_t)nnz, &next->of_row));
+  BAITry(BAIKeep(state, (size_t)nnz, &next->A.a));
+  return BAIModesSums(state, L, next, true);
 }

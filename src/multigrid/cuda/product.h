@@ -29,8 +29,7 @@ static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar
 
 /* As RowsTimes(), for long rows: BAI_LONG_ROW_TEAM lanes a row */
 template <bool CAREFUL>
-static __device__ inline BAIScalar LongRowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
-                                                 BAIScalar *lost)
+static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, long long first, const BAIScalar *x, BAIScalar *lost)
 {
   const int lane = (int)threadIdx.x % BAI_TEAM, at_once = BAI_TEAM / BAI_LONG_ROW_TEAM;
   BAIScalar mine = 0;
@@ -75,8 +74,8 @@ static __device__ inline BAIScalar LongRowsTimes(const BAIDeviceRows &A, long lo
    dot product", SIAM J. Sci. Comput. 26, 2005)
 */
 template <bool CAREFUL>
-static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
-                                             BAIScalar *room, BAIScalar *lost)
+static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, const BAIScalar *x, BAIScalar *room,
+                                             BAIScalar *lost)
 {
   const int       lane = (int)threadIdx.x % BAI_TEAM, more = BAI_PRODUCT_AT_ONCE * BAI_TEAM;
   const long long row  = first + lane;

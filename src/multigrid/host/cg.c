@@ -7,66 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void Destroy(BAILevelsState state)
-{
-  for (int l = 0; l < BAI_LEVELS_MOST; l++) {
-    BAIHostLevel *L = &state->level[l];
-
-    if (l || L->A.ghosts) {
-      free(L->A.i);
-      free(L->A.j);
-      free(L->A.a);
-    }
-    free(L->field);
-    free(L->aggregate);
-    free(L->P);
-    free(L->row);
-    free(L->child);
-    free(L->first);
-    free(L->i);
-    free(L->split);
-    free(L->j);
-    free(L->a);
-    free(L->d);
-    free(L->extra);
-    free(L->dinv);
-    free(L->b);
-    free(L->x);
-    free(L->y);
-    free(L->send);
-    free(L->sent);
-  }
-  free(state->negated);
-  free(state->field);
-  BAIHostFreeModes(state);
-  BAIProductDestroy(&state->product);
-  free(state->inverse);
-  free(state);
-}
-
-static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
-{
-  BAILevelsState state = calloc(1, sizeof(*state));
-  BAIStatus      status;
-
-  *newstate = NULL;
-  if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
-  state->p = *p;
-  status   = BAIHostLevelsSetUp(state, matrix, 0);
-
-  state->p.field = NULL;
-  state->p.ghost = NULL;
-  memset(state->p.mode, 0, sizeof(state->p.mode));
-  if (status.code) Destroy(state);
-  else *newstate = state;
-  return status;
-}
-
-BAIStatus BAIHostUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
-{
-  return BAIHostLevelsSetUp(state, matrix, 1);
-}
-
 /* A cycle for vectors by rows; minus: for -r */
 static BAIStatus Do(BAILevelsState state, int minus, const BAIScalar *r, BAIScalar *z)
 {
@@ -84,7 +24,7 @@ static BAIStatus Do(BAILevelsState state, int minus, const BAIScalar *r, BAIScal
 
 BAIStatus BAIHostApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
-  return Do(state, state->negative, r, z);
+  return Do(state, state->info.negative, r, z);
 }
 
 /* Re x^H y, in parts that do not depend on the number of threads */
@@ -107,7 +47,7 @@ static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads
 }
 
 /* y = A x */
-static void Multiply(const BAIHostRows *A, const BAIScalar *x, BAIScalar *y, int threads)
+static void Multiply(const BAIRows *A, const BAIScalar *x, BAIScalar *y, int threads)
 {
   (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
@@ -124,7 +64,7 @@ typedef long double Long;
 #endif
 
 /* r = b - A x, summed in more precision than it has */
-static void Residual(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *r, int threads)
+static void Residual(const BAIRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *r, int threads)
 {
   (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
@@ -195,7 +135,7 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const 
 }
 
 /* The norms of D^-1 r and D^-1 b, where D is the diagonal of A. A row without a diagonal entry is left out */
-static void ScaledNorms(const BAIHostRows *A, CG *cg, const BAIScalar *b, BAILevelsSolution *s)
+static void ScaledNorms(const BAIRows *A, CG *cg, const BAIScalar *b, BAILevelsSolution *s)
 {
 #pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)
   for (BAIInt i = 0; i < cg->n; i++) {
@@ -264,7 +204,7 @@ BAIStatus BAIHostSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   BAIScalar   *minus_b;
   BAIStatus    status;
 
-  if (!state->negative) return SolvePositive(state, b, x, guess_zero, t, monitor, context, s);
+  if (!state->info.negative) return SolvePositive(state, b, x, guess_zero, t, monitor, context, s);
   minus_b = malloc(((size_t)n + 1) * sizeof(*minus_b));
   if (!minus_b) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt i = 0; i < n; i++) minus_b[i] = -b[i];
@@ -272,35 +212,3 @@ BAIStatus BAIHostSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   free(minus_b);
   return status;
 }
-
-BAIStatus BAIHostInfoGet(BAILevelsState state, BAILevelsInfo *info)
-{
-  *info = (BAILevelsInfo){.levels    = state->levels,
-                          .stop      = state->stop,
-                          .exact     = state->inverse != NULL,
-                          .hermitian = state->hermitian,
-                          .negative  = state->negative,
-                          .modes     = state->p.modes,
-                          .less      = state->less,
-                          .norm      = state->norm,
-                          .largest   = state->largest,
-                          .skew      = state->skew,
-                          .coupled   = state->coupled,
-                          .more      = state->more,
-                          .bytes     = state->bytes};
-  if (state->p.modes || BAIGridHasBoxes(state->level[0].box)) info->grid = state->level[0].grid;
-  for (int l = 0; l < state->levels; l++) {
-    const BAIHostLevel *L = &state->level[l];
-
-    info->level[l] = (BAILevelInfo){L->A.n, L->nnz, L->m, L->alone, L->blocks, L->inside};
-  }
-  return BAIStatusOf(BAI_OK);
-}
-
-const BAILevelsOps BAILevelsHost = {
-  .Create  = Create,
-  .Destroy = Destroy,
-#define BAI_LEVELS_OPERATION(name, parameters, arguments) .name = BAIHost##name,
-#define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
-#include "../ops.def"
-};

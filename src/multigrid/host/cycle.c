@@ -70,7 +70,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 {
   const int     columns = BAIColumnsOfP(state->p.modes);
-  const BAIReal over    = BAIModesOver(state->hermitian, state->p.modes, state->p.over);
+  const BAIReal over    = BAIModesOver(state->info.hermitian, state->p.modes, state->p.over);
 
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++) {
@@ -111,7 +111,7 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
   Restrict(state, L);
   Cycle(state, l + 1, 1);
   if (l + 1 < state->levels - 1 &&
-      BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, state->p.all ? L[1].all : L[1].A.n))
+      BAIRepeats(state->info.hermitian, state->p.modes, state->p.above + l + 1, state->p.all ? L[1].all : L[1].A.n))
     Cycle(state, l + 1, 0);
   Prolong(state, L);
   Visit(state, L, 0);

@@ -3,7 +3,7 @@
 */
 #include "levels.h"
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 /* Sum of conj(x) y over the rows of an aggregate */
 static BAIScalar Dot(const BAIInt *row, BAIInt count, int modes, const BAIScalar *x, const BAIScalar *y)
@@ -75,26 +75,25 @@ void BAIHostNextModes(BAILevelsState state)
   state->next_mode = NULL;
 }
 
-BAIStatus BAIHostProlongationOf(BAILevelsState state, BAIHostLevel *L)
+BAIStatus BAIHostOrthonormalize(BAILevelsState state, BAIHostLevel *L)
 {
-  const int modes = state->p.modes;
-  BAIInt   *list = malloc(((size_t)L->A.n + 1) * sizeof(*list)), *first = malloc(((size_t)L->m + 2) * sizeof(*first));
+  const int    modes = state->p.modes;
+  const size_t n     = (size_t)L->A.n;
+  BAIInt      *first = malloc(((size_t)L->m + 2 + n) * sizeof(*first)), *list = first + L->m + 2;
 
   free(state->next_mode);
   state->next_mode = malloc(((size_t)L->m * (size_t)(modes * modes) + 1) * sizeof(*state->next_mode));
-  if (!list || !first || !state->next_mode) {
-    free(list);
+  L->P             = BAIHostKeep(state, (n + (size_t)L->A.ghosts) * (size_t)modes, sizeof(*L->P));
+  if (!first || !state->next_mode || !L->P) {
     free(first);
     return BAIStatusOf(BAI_ERR_MEMORY);
   }
   BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
-  for (BAIInt i = 0; i < L->A.n; i++)
-    for (int k = 0; k < modes && L->aggregate[i] < 0; k++) L->P[BAIAt(i, modes, k)] = 0;
+  memset(L->P, 0, n * (size_t)modes * sizeof(*L->P)); /* of rows in no aggregate */
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++)
     Orthonormalize(list + first[c], first[c + 1] - first[c], modes, state->mode, L->P,
                    state->next_mode + BAIAt(c, modes * modes, 0));
-  free(list);
   free(first);
   return BAIStatusOf(BAI_OK);
 }

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../../common/cuda/rows.h"
+#include "../../common/cuda/context.h"
 #include "../engine.h"
 #include "../exchange.h"
 #include "../look.h"

@@ -1,0 +1,274 @@
+/*
+   The matrix of the finest level on a device: taken from the caller, and looked at. What is found here is what
+   host/matrix.c finds
+*/
+#include "levels.h"
+#include <cub/block/block_reduce.cuh>
+#include <vector>
+
+enum {
+  THREADS     = 256,
+  BLOCKS      = 16, /* a multiprocessor, where a thread looks at many rows */
+  MERGE_LANES = 4   /* threads that copy a row */
+};
+
+/* A matrix of the caller where kernels can read it */
+static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, const BAICSR &A, BAIStagedCSR *to, BAICSR *on_device)
+{
+  const size_t n = (size_t)rows, nnz = n ? (size_t)A.i[n] : 0;
+  cudaStream_t stream = state->s.stream;
+
+  if (!to->i) {
+    BAITry(BAIKeep(state, n + 1, &to->i));
+    BAITry(BAIKeep(state, nnz, &to->j));
+    BAITry(BAIKeep(state, nnz, &to->a));
+    to->nnz = nnz;
+  }
+  if (nnz != to->nnz) return BAIStatusOf(BAI_ERR_PATTERN);
+  *on_device = {to->i, to->j, to->a};
+  if (!n) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(to->i, A.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
+  CUDATry(cudaMemcpyAsync(to->j, A.j, nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
+  CUDATry(cudaMemcpyAsync(to->a, A.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The same of own columns and of ghosts, and room for two vectors */
+static BAIStatus Stage(BAILevelsState state, BAIMatrix *matrix)
+{
+  const size_t n = (size_t)matrix->n;
+
+  if (matrix->memory != BAI_MEMORY_HOST) return BAIStatusOf(BAI_OK);
+  if (!state->staged) {
+    BAITry(BAIKeep(state, n, &state->b));
+    BAITry(BAIKeep(state, n, &state->x));
+    state->staged = true;
+  }
+  BAITry(StageCSR(state, matrix->n, matrix->A, &state->csr[0], &matrix->A));
+  if (matrix->nghost) BAITry(StageCSR(state, matrix->n, matrix->B, &state->csr[1], &matrix->B));
+  matrix->memory = BAI_MEMORY_DEVICE;
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt *nnz)
+{
+  *nnz = 0;
+  if (!n || !A.i) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(nnz, A.i + n, sizeof(*nnz), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* A copy with numbers of 32 bits and, if there are any, the entries of ghosts behind the others of a row. a NULL: not of
+   values */
+static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
+{
+  const BAIInt row  = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
+  const int    lane = (int)(threadIdx.x % MERGE_LANES);
+
+  if (row == 0 && !lane) i[n] = (int)(A.i[n] + (B.i ? B.i[n] : 0));
+  if (row >= n) return;
+  const BAIInt own = A.i[row + 1] - A.i[row], before = B.i ? B.i[row] : 0, ghosts = B.i ? B.i[row + 1] - before : 0,
+               to = A.i[row] + before;
+
+  if (!lane) i[row] = (int)to;
+  for (BAIInt k = lane; k < own; k += MERGE_LANES) {
+    j[to + k] = (int)A.j[A.i[row] + k];
+    if (a) a[to + k] = A.a[A.i[row] + k];
+  }
+  for (BAIInt k = lane; k < ghosts; k += MERGE_LANES) {
+    j[to + own + k] = (int)(n + B.j[before + k]);
+    a[to + own + k] = B.a[before + k];
+  }
+}
+
+/* The matrix of the caller, or a copy of it if it has ghosts or numbers of 64 bits, of which only the numbers are copied
+   if there are no ghosts */
+static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
+{
+  const bool as_it_is = sizeof(BAIInt) == sizeof(int), merged = matrix->nghost > 0;
+  BAIInt     own, ghosts                                      = 0;
+  BAICSR     B = {};
+
+  if (merged) B = matrix->B;
+  BAITry(Entries(state, matrix->A, matrix->n, &own));
+  BAITry(Entries(state, B, matrix->n, &ghosts));
+  if ((long long)own + ghosts > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  BAIRows caller = {(int)matrix->n,          0, own, (int *)(void *)matrix->A.i, (int *)(void *)matrix->A.j,
+                    (BAIScalar *)matrix->A.a};
+
+  if (state->p.all && !state->staged && as_it_is) state->own = caller; /* for a solve by all ranks */
+  if (as_it_is && !merged) {
+    *A = caller;
+    return BAIStatusOf(BAI_OK);
+  }
+  if (state->index && A->nnz != (int64_t)own + ghosts) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (!state->index) {
+    *A = {(int)matrix->n, (int)matrix->nghost, (int64_t)own + ghosts, NULL, NULL, caller.a};
+    BAITry(BAIKeep(state, (size_t)A->n + 1, &A->i));
+    BAITry(BAIKeep(state, (size_t)A->nnz, &A->j));
+    if (merged) BAITry(BAIKeep(state, (size_t)A->nnz, &A->a));
+    state->merged    = merged;
+    state->index     = A->i;
+    state->between.B = B;
+  }
+  if (!merged) A->a = caller.a;
+  Merge<<<BAIGrid((long long)A->n * MERGE_LANES, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A, B, A->i,
+                                                                                          A->j, merged ? A->a : NULL);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The findings of two sets of rows together */
+struct Together {
+  __device__ BAIFindings operator()(const BAIFindings &a, const BAIFindings &b) const
+  {
+    return BAIFindingsTogether(&a, &b);
+  }
+};
+
+/* How rows are looked at: the numbers of a rank's rows and ghosts among all rows; whether a_ji are looked for */
+struct How {
+  BAIInt        begin;
+  const BAIInt *ghost;
+  int           search;
+};
+
+/* The entries of a row from the first one on, by such steps. All lanes of a warp share a row, or a thread has it */
+static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int row, int first, int step,
+                                        BAIFindings &mine)
+{
+  BAIReal         sum;
+  const BAIScalar d = BAIDiagonal(&A, row, &sum);
+  int other = BAILookAtEntries(&A, how.begin, how.ghost, row, sum + BAIAggregateMagnitude(d), first, step, how.search,
+                               &mine);
+
+  if (step > 1) other = __any_sync(~0u, other);
+  if (!first) BAILookAtRow(&A, row, d, sum, other, &mine);
+}
+
+static __global__ __launch_bounds__(THREADS) void Look(BAIRows A, How how, BAIFindings *findings)
+{
+  enum {
+    LANES    = 32,
+    LONG_ROW = 256 /* rows with more entries are shared */
+  };
+  using Reduce = cub::BlockReduce<BAIFindings, THREADS>;
+  __shared__ typename Reduce::TempStorage storage;
+  const int                               lane = (int)threadIdx.x % LANES;
+  BAIFindings                             mine = BAIFindingsNone(A.n);
+
+  for (int base = (int)(blockIdx.x * blockDim.x + threadIdx.x) - lane; base < A.n;
+       base += (int)(gridDim.x * blockDim.x)) {
+    const int  row     = base + lane;
+    const bool is_long = row < A.n && A.i[row + 1] - A.i[row] > LONG_ROW;
+
+    if (row < A.n && !is_long) LookAtRow(A, how, row, 0, 1, mine);
+    for (unsigned rest = __ballot_sync(~0u, is_long); rest; rest &= rest - 1)
+      LookAtRow(A, how, base + __ffs((int)rest) - 1, lane, LANES, mine);
+  }
+  mine = Reduce(storage).Reduce(mine, Together());
+  if (!threadIdx.x) findings[blockIdx.x] = mine;
+}
+
+static __global__ __launch_bounds__(THREADS) void AllFindings(int count, BAIFindings *findings)
+{
+  using Reduce = cub::BlockReduce<BAIFindings, THREADS>;
+  __shared__ typename Reduce::TempStorage storage;
+  BAIFindings                             all = findings[0];
+
+  for (int k = (int)threadIdx.x; k < count; k += THREADS)
+    all = k == 0 ? all : k == (int)threadIdx.x ? findings[k] : Together()(all, findings[k]);
+  all = Reduce(storage).Reduce(all, Together(), count < THREADS ? count : THREADS);
+  if (!threadIdx.x) findings[0] = all;
+}
+
+static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *found)
+{
+  const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->s.processors * BLOCKS,
+            blocks = wanted < room_for ? wanted : room_for;
+  BAIRoom      room, ghost_room;
+  BAIFindings *device;
+  How          how = {state->p.first, NULL, !state->p.like};
+  BAIInt      *ghost;
+
+  BAITry(room.Get(state, (size_t)blocks, &device));
+  if (A.ghosts) {
+    BAITry(ghost_room.Get(state, (size_t)A.ghosts, &ghost));
+    CUDATry(cudaMemcpyAsync(ghost, state->p.ghost, (size_t)A.ghosts * sizeof(*ghost), cudaMemcpyHostToDevice,
+                            state->s.stream));
+    how.ghost = ghost;
+  }
+  Look<<<(unsigned)blocks, THREADS, 0, state->s.stream>>>(A, how, device);
+  AllFindings<<<1, THREADS, 0, state->s.stream>>>(blocks, device);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(found, device, sizeof(*found), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  found->pattern += BAIHash((uint64_t)A.n);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The values of the finest level's matrix become those of -A, if its diagonal is negative; the caller's stay as they
+   are */
+BAIStatus BAIDeviceTakeSign(BAILevelsState state)
+{
+  BAIRows *A = &state->level[0].A;
+
+  if (!state->info.negative) return BAIStatusOf(BAI_OK);
+  if (state->merged) return BAINegate(state, A->nnz, A->a, A->a);
+  if (!state->negated) BAITry(BAIKeep(state, (size_t)A->nnz, &state->negated));
+  BAITry(BAINegate(state, A->nnz, A->a, state->negated));
+  A->a = state->negated;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* By which power of two the matrix is multiplied in the levels */
+void BAIDeviceTakeScale(BAILevelsState state)
+{
+  const double largest = state->info.largest;
+
+  state->scale = state->single && isfinite(largest) && largest > 0 ? (BAIReal)ldexp(1.0, -ilogb(largest)) : 1;
+}
+
+BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool values_only, BAIFindings *found)
+{
+  BAIMatrix      staged = *matrix;
+  BAIRows *const A      = &state->level[0].A;
+
+  BAITry(Stage(state, &staged));
+  BAITry(Take(state, &staged, A));
+  BAITry(LookAt(state, *A, found));
+  if (values_only && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  state->pattern = found->pattern;
+  BAITry(BAITakeFindings(found, &state->p, matrix->n, &state->info, &state->over));
+  const bool fits = found->most <= found->least * BAI_LEVELS_SINGLE_RANGE &&
+    (state->p.single != BAI_SINGLE_HERMITIAN || state->info.hermitian);
+  const int single = state->p.single > 0 || (state->p.single < 0 && fits);
+
+  if (!values_only) state->single = single;
+  else if (single != state->single && state->p.single < 0)
+    return BAIStatusOf(BAI_ERR_PATTERN); /* levels of another type */
+  BAIDeviceTakeScale(state);
+  return state->p.all ? BAIStatusOf(BAI_OK) : BAIDeviceTakeSign(state); /* a rank's part when all ranks have agreed */
+}
+
+BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIRows &A, BAINumbering *grid)
+{
+  const int        begin = A.n / 2, rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
+  std::vector<int> i((size_t)rows + 1), j;
+  int              known = 0; /* rows up to the first that is too long */
+
+  *grid = BAINumbering{};
+  if (!rows) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(i.data(), A.i + begin, i.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  while (known < rows && i[(size_t)known + 1] - i[(size_t)known] <= BAI_GRID_ROW) known++;
+  j.resize((size_t)(i[(size_t)known] - i[0]));
+  if (!j.empty())
+    CUDATry(cudaMemcpyAsync(j.data(), A.j + i[0], j.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  const std::vector<BAIInt> wide_i(i.begin(), i.end()), wide_j(j.begin(), j.end());
+
+  BAIGridFind(A.n, p, begin, known, wide_i.data(), wide_j.data(), grid);
+  return BAIStatusOf(BAI_OK);
+}

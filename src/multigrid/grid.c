@@ -1,0 +1,136 @@
+/*
+   How rows are numbered on a grid, and its boxes, which are aggregates
+*/
+#include "rules.h"
+#include <stdlib.h>
+
+static int Has(int count, const BAIInt *offset, BAIInt wanted)
+{
+  for (int k = 0; k < count; k++)
+    if (offset[k] == wanted) return 1;
+  return 0;
+}
+
+/* The grid that a row in the middle shows, by the offsets of its entries, which ascend and are positive; m[0] is 0:
+   none */
+static void GridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
+{
+  BAIInt line = 0, plane = 0;
+
+  m[0] = m[1] = m[2] = 0;
+  if (!Has(count, offset, 1)) return;
+  for (int k = 0; k < count && !line; k++)
+    if (offset[k] > 1) line = Has(count, offset, offset[k] + 2) ? offset[k] + 1 : offset[k];
+  if (!line) line = n;
+  if (n % line) return;
+  for (int k = 0; k < count && !plane; k++)
+    if (offset[k] > line + 1 && offset[k] % line == 0 && n % offset[k] == 0) plane = offset[k];
+  m[0] = line;
+  m[1] = plane ? plane / line : n / line;
+  m[2] = plane ? n / plane : 1;
+}
+
+/* The grid that a row in the middle of this rank's rows shows */
+static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const BAIInt *offset, BAINumbering *grid)
+{
+  BAIInt m[3], slab;
+
+  *grid = (BAINumbering){.m = {0}};
+  GridOfRow(n, count, offset, grid->m);
+  if (!p->all) return;
+  GridOfRow(p->all, count, offset, m);
+  slab = m[2] > 1 ? m[0] * m[1] : m[0];
+  if (!m[0] || (grid->m[0] == m[0] && (m[2] == 1 || grid->m[1] == m[1])) || n < 2 * slab) return;
+  /* not of whole lines or planes */
+  grid->skip                = p->first % slab;
+  grid->m[0]                = m[0];
+  grid->m[1]                = m[1];
+  grid->m[2]                = 1;
+  grid->m[m[2] > 1 ? 2 : 1] = (grid->skip + n + slab - 1) / slab;
+}
+
+/* Of some rows the one with the most neighbours that follow shows the grid */
+void BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
+                 BAINumbering *grid)
+{
+  BAIInt offset[BAI_GRID_ROW];
+  int    most = 0;
+
+  *grid = (BAINumbering){.m = {0}};
+  for (BAIInt r = 0; r < rows && i[r + 1] - i[r] <= BAI_GRID_ROW && !p->no_grid; r++) {
+    int count = 0;
+
+    for (BAIInt k = i[r] - i[0]; k < i[r + 1] - i[0]; k++) {
+      const BAIInt ahead = j[k] - (begin + r);
+      int          at;
+
+      if (ahead <= 0 || j[k] >= n) continue;
+      for (at = count++; at > 0 && offset[at - 1] > ahead; at--) offset[at] = offset[at - 1];
+      offset[at] = ahead;
+    }
+    if (count <= most) continue;
+    most = count;
+    GridOfPart(n, p, count, offset, grid);
+  }
+}
+
+BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)
+{
+  BAIInt m = 0, *rows;
+
+  *largest = 0;
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= m) m = aggregate[i] + 1;
+  rows = calloc((size_t)m + 1, sizeof(*rows));
+  for (BAIInt i = 0; i < n && rows; i++)
+    if (aggregate[i] >= 0 && ++rows[aggregate[i]] > *largest) *largest = rows[aggregate[i]];
+  if (!rows) *largest = BAI_LEVELS_BLOCK;
+  free(rows);
+  return m;
+}
+
+/* Rows of the slowest direction, which follow each other */
+static BAIInt Slab(const BAINumbering *grid)
+{
+  return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
+}
+
+void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIBox *box)
+{
+  double mean[3] = {0, 0, 0}, most = 0;
+  int    fits = !look->other && (!grid->skip || n >= 2 * Slab(grid)); /* else boxes might not follow each other */
+
+  for (int d = 0; d < 3; d++) {
+    box->m[d] = 1;
+    if (!look->count[d]) continue;
+    mean[d] = look->sum[d] / (double)look->count[d];
+    if (mean[d] > most) most = mean[d];
+    if (look->most[d] > BAI_GRID_ALIKE * look->least[d]) fits = 0;
+  }
+  for (int d = 0; d < 3 && fits; d++) {
+    if (grid->m[d] > 1 && BAI_GRID_STRONG * mean[d] >= most) box->m[d] = 2;
+  }
+}
+
+BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIBox *boxes, BAIInt n, BAINumbering *next)
+{
+  const BAIInt *box = boxes->m, end[2] = {grid->skip, grid->skip + n - 1};
+  BAIInt        number[2];
+
+  *next = (BAINumbering){.m = {0}};
+  for (int d = 0; d < 3; d++) next->m[d] = (grid->m[d] + box[d] - 1) / box[d];
+  const BAIInt line = next->m[0], plane = next->m[0] * next->m[1];
+
+  for (BAIInt e = 0; e < 2; e++) {
+    const BAIInt x = end[e] % grid->m[0], y = end[e] / grid->m[0] % grid->m[1], z = end[e] / grid->m[0] / grid->m[1];
+
+    /* where a box begins with the plane or line of the first row, or ends with that of the last one, all of its other
+     * plane or line is there */
+    number[e] = plane * (z / box[2]);
+    if (box[2] == 2 && z % 2 == e && (e || z + 1 < grid->m[2])) number[e] += e ? plane - 1 : 0;
+    else if (box[1] == 2 && y % 2 == e && (e || y + 1 < grid->m[1])) number[e] += line * (y / 2) + (e ? line - 1 : 0);
+    else number[e] += line * (y / box[1]) + x / box[0];
+  }
+  next->skip = number[0];
+  return number[1] - number[0] + 1;
+}

@@ -1,0 +1,208 @@
+/*
+   Levels on the host: what ../ops.def asks a backend for, but for solves
+*/
+#include "levels.h"
+#include <string.h>
+
+static void Destroy(BAILevelsState state)
+{
+  for (int l = 0; l < BAI_LEVELS_MOST; l++) {
+    BAIHostLevel *L = &state->level[l];
+
+    if (l || L->A.ghosts) BAIHostFreeRows(&L->A);
+    free(L->field);
+    free(L->aggregate);
+    free(L->P);
+    free(L->row);
+    free(L->child);
+    free(L->first);
+    free(L->i);
+    free(L->split);
+    free(L->j);
+    free(L->a);
+    free(L->d);
+    free(L->extra);
+    free(L->dinv);
+    free(L->b);
+    free(L->x);
+    free(L->y);
+    free(L->send);
+    free(L->sent);
+  }
+  free(state->negated);
+  free(state->field);
+  BAIHostFreeModes(state);
+  BAIHostFreeSides(&state->sides);
+  free(state->inverse);
+  free(state);
+}
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
+{
+  BAILevelsState state = calloc(1, sizeof(*state));
+  BAIStatus      status;
+
+  *newstate = NULL;
+  if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->p = *p;
+  status   = BAIHostTake(state, matrix);
+  if (!status.code && p->modes) status = BAIHostTakeModes(state);
+  state->p.ghost = NULL;
+  memset(state->p.mode, 0, sizeof(state->p.mode));
+  if (status.code) Destroy(state);
+  else *newstate = state;
+  return status;
+}
+
+BAIStatus BAIHostBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
+{
+  const BAILevelsParameters *p = &state->p;
+  BAIHostLevel              *L = state->level;
+
+  state->levels = 1;
+  if (agreed) {
+    state->info.hermitian = agreed->hermitian;
+    state->info.negative  = agreed->negative;
+    state->over           = agreed->over;
+  }
+  BAITry(BAIHostTakeSign(state));
+  if (!p->modes) BAIHostFindGrid(&L->A, p, &L->grid);
+  if (p->fields == 1) return BAIStatusOf(BAI_OK);
+  BAI_KEEP(state->field, L->A.n);
+  for (BAIInt i = 0; i < L->A.n; i++) state->field[i] = p->field && !p->given ? p->field[i] : i % p->fields;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+{
+  BAIHostLevel *L     = BAIHostLast(state);
+  BAIInt       *ghost = malloc(((size_t)L->A.ghosts + 1) * sizeof(*ghost));
+  const size_t  modes = (size_t)state->p.modes;
+  BAIStatus     status;
+
+  if (!ghost) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt g = 0; g < L->A.ghosts; g++) ghost[g] = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
+  if (L->P && P) memcpy(L->P + (size_t)L->A.n * modes, P, (size_t)L->A.ghosts * modes * sizeof(*P));
+  status = BAIHostCoarse(state, L, ghosts, ghost, state->over == 1 || modes ? NULL : &state->sides);
+  free(ghost);
+  if (status.code) return status;
+  state->levels++;
+  BAIHostNextModes(state);
+  L[1].grid = L->next;
+  state->bytes += (int64_t)((size_t)L[1].A.nnz * (sizeof(BAIInt) + sizeof(BAIScalar)));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostSoften(BAILevelsState state, const BAILevelsSide *side)
+{
+  if (state->sides.side) BAIHostSoftenRows(&BAIHostLast(state)->A, &state->sides, side, state->over);
+  BAIHostFreeSides(&state->sides);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Frees what only set-up needs: of several ranks the matrix of the finest level, which is there by places now */
+static void FreeMade(BAILevelsState state)
+{
+  BAIRows *A = &state->level[0].A;
+
+  free(state->field);
+  state->field       = NULL;
+  state->p.field     = NULL;
+  state->p.aggregate = NULL;
+  BAIHostFreeModes(state);
+  if (!state->p.all) return;
+  if (A->ghosts) {
+    free(A->i);
+    free(A->j);
+    free(A->a);
+  }
+  A->i = A->j = NULL;
+  A->a        = NULL;
+  free(state->negated);
+  state->negated = NULL;
+}
+
+BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
+{
+  state->info.stop = stop;
+  BAITry(BAIHostPlaceLevels(state, ranks ? ranks->levels : state->levels));
+  if (ranks) {
+    state->levels         = ranks->levels + ranks->next;
+    BAIHostLast(state)->m = 0;
+    BAITry(BAIHostTakeRanks(state, ranks));
+  } else {
+    BAITry(BAIHostMeasure(state));
+    BAITry(BAIHostInvert(state));
+  }
+  FreeMade(state);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
+{
+  if (matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
+  BAITry(BAIHostTake(state, matrix));
+  BAITry(BAIHostTakeSign(state));
+  for (int l = 0; l < state->levels; l++) {
+    BAIHostLevel *L     = &state->level[l];
+    BAISides     *sides = state->over == 1 || state->p.modes ? NULL : &state->sides;
+
+    BAITry(BAIHostFits(state, l));
+    if (L->m) {
+      BAITry(BAIHostCoarse(state, L, 0, NULL, sides));
+      if (sides) BAIHostSoftenRows(&L[1].A, sides, NULL, state->over);
+      BAIHostFreeSides(&state->sides);
+    }
+    BAITry(BAIHostPlace(state, L, 1));
+  }
+  return BAIHostInvert(state);
+}
+
+BAIStatus BAIHostGet(BAILevelsState state, BAILevelsArray array, int level, BAIInt count, const BAIInt *row, void *to)
+{
+  const BAIHostLevel *L     = &state->level[level];
+  const size_t        modes = (size_t)state->p.modes;
+  const struct {
+    const void *from;
+    size_t      size; /* bytes of a row */
+  } of[] = {
+    [BAI_ARRAY_AGGREGATE] = {L->aggregate,      sizeof(BAIInt)           },
+    [BAI_ARRAY_FIELD]     = {state->field,      sizeof(BAIInt)           },
+    [BAI_ARRAY_MODES]     = {state->mode,       modes * sizeof(BAIScalar)},
+    [BAI_ARRAY_P]         = {L->P,              modes * sizeof(BAIScalar)},
+    [BAI_ARRAY_SIDE]      = {state->sides.side, sizeof(BAILevelsSide)    },
+    [BAI_ARRAY_I]         = {L->A.i,            sizeof(BAIInt)           },
+    [BAI_ARRAY_J]         = {L->A.j,            sizeof(BAIInt)           },
+    [BAI_ARRAY_A]         = {L->A.a,            sizeof(BAIScalar)        }
+  };
+  const char  *from = of[array].from;
+  const size_t size = of[array].size;
+
+  if (!row && count) memcpy(to, from, (size_t)count * size);
+  for (BAIInt k = 0; k < count && row; k++) memcpy((char *)to + (size_t)k * size, from + (size_t)row[k] * size, size);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostInfoGet(BAILevelsState state, BAILevelsInfo *info)
+{
+  *info        = state->info;
+  info->levels = state->levels;
+  info->exact  = state->inverse != NULL;
+  info->modes  = state->p.modes;
+  info->bytes  = state->bytes;
+  if (state->p.modes || BAIGridHasBoxes(&state->level[0].box)) info->grid = state->level[0].grid;
+  for (int l = 0; l < state->levels; l++) {
+    const BAIHostLevel *L = &state->level[l];
+
+    info->level[l] = (BAILevelInfo){L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+const BAILevelsOps BAILevelsHost = {
+  .Create  = Create,
+  .Destroy = Destroy,
+#define BAI_LEVELS_OPERATION(name, parameters, arguments) .name = BAIHost##name,
+#define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
+#include "../ops.def"
+};

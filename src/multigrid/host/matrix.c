@@ -1,0 +1,94 @@
+/*
+   The matrix of the finest level on the host: taken from the caller, and looked at
+*/
+#include "levels.h"
+#include <string.h>
+
+void BAIHostFreeRows(BAIRows *A)
+{
+  free(A->i);
+  free(A->j);
+  free(A->a);
+  *A = (BAIRows){0};
+}
+
+/* The matrix of the caller; if it has ghosts, a copy with their entries behind the others of a row */
+static BAIStatus Copy(BAILevelsState state, const BAIMatrix *M)
+{
+  const BAIInt n  = M->n;
+  BAIRows     *A  = &state->level[0].A;
+  BAIInt       at = 0;
+
+  if (!M->nghost) {
+    *A = (BAIRows){n, 0, M->A.i[n], (BAIInt *)M->A.i, (BAIInt *)M->A.j, (BAIScalar *)M->A.a};
+    return BAIStatusOf(BAI_OK);
+  }
+  *A = (BAIRows){.n = n, .ghosts = M->nghost, .nnz = M->A.i[n] + M->B.i[n]};
+  BAI_KEEP(A->i, n + 1);
+  BAI_KEEP(A->j, A->nnz);
+  BAI_KEEP(A->a, A->nnz);
+  for (BAIInt row = 0; row < n; row++) {
+    A->i[row] = at;
+    for (BAIInt k = M->A.i[row]; k < M->A.i[row + 1]; k++, at++) {
+      A->j[at] = M->A.j[k];
+      A->a[at] = M->A.a[k];
+    }
+    for (BAIInt k = M->B.i[row]; k < M->B.i[row + 1]; k++, at++) {
+      A->j[at] = n + M->B.j[k];
+      A->a[at] = M->B.a[k];
+    }
+  }
+  A->i[n] = at;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Of levels like others, and of rows that are too long, no a_ji is looked for */
+static BAIFindings Look(BAILevelsState state, const BAIRows *A)
+{
+  const BAIInt longest = state->p.longest;
+  BAIFindings  all     = BAIFindingsNone(A->n);
+
+#pragma omp parallel num_threads(BAITogether(A->n, state->p.threads))
+  {
+    BAIFindings mine = BAIFindingsNone(A->n);
+
+#pragma omp for schedule(static)
+    for (BAIInt row = 0; row < A->n; row++) {
+      BAIReal         sum;
+      const BAIScalar d      = BAIDiagonal(A, row, &sum);
+      const int       search = !state->p.like && (!longest || A->i[row + 1] - A->i[row] <= longest);
+
+      BAILookAtRow(A, row, d, sum,
+                   BAILookAtEntries(A, state->p.first, state->p.ghost, row, sum + BAIAggregateMagnitude(d), 0, 1,
+                                    search, &mine),
+                   &mine);
+    }
+#pragma omp critical(BAILook)
+    all = BAIFindingsTogether(&all, &mine);
+  }
+  return all;
+}
+
+BAIStatus BAIHostTake(BAILevelsState state, const BAIMatrix *matrix)
+{
+  BAIFindings found;
+
+  BAITry(Copy(state, matrix));
+  found = Look(state, &state->level[0].A);
+  found.pattern += BAIHash((uint64_t)matrix->n);
+  if (state->levels && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  state->pattern = found.pattern;
+  return BAITakeFindings(&found, &state->p, matrix->n, &state->info, &state->over);
+}
+
+BAIStatus BAIHostTakeSign(BAILevelsState state)
+{
+  BAIRows *A = &state->level[0].A;
+
+  if (!state->info.negative) return BAIStatusOf(BAI_OK);
+  if (!A->ghosts && !state->negated) BAI_KEEP(state->negated, A->nnz);
+  if (!A->ghosts) memcpy(state->negated, A->a, (size_t)A->nnz * sizeof(*A->a));
+  if (!A->ghosts) A->a = state->negated; /* the caller's arrays stay as they are */
+  for (int64_t k = 0; k < A->nnz; k++) A->a[k] = -A->a[k];
+  return BAIStatusOf(BAI_OK);
+}

@@ -1,0 +1,188 @@
+/*
+   Levels by places on the host: rows are renumbered so that those of an aggregate follow each other, and blocks are cut
+*/
+#include "levels.h"
+#include <string.h>
+
+/* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
+static BAIStatus Order(BAILevelsState state)
+{
+  const int columns = BAIColumnsOfP(state->p.modes);
+
+  for (int l = state->levels - 1; l >= 0; l--) {
+    BAIHostLevel *L = &state->level[l];
+    BAIInt       *list, *first, count = 0;
+
+    BAI_KEEP(L->row, L->A.n);
+    if (!L->m) {
+      for (BAIInt i = 0; i < L->A.n; i++) L->row[i] = i;
+      continue;
+    }
+    BAI_KEEP(L->child, L->m + 1);
+    first = malloc(((size_t)L->m + 2 + (size_t)L->A.n) * sizeof(*first));
+    list  = first + L->m + 2;
+    if (!first) return BAIStatusOf(BAI_ERR_MEMORY);
+    BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
+    for (BAIInt c = 0; c < L->m; c++) {
+      const BAIInt of = L[1].row[c * columns] / columns;
+
+      L->child[c] = count;
+      for (BAIInt k = first[of]; k < first[of + 1]; k++) L->row[count++] = list[k];
+    }
+    L->child[L->m] = count;
+    L->alone       = L->A.n - count;
+    for (BAIInt i = 0; i < L->A.n; i++)
+      if (L->aggregate[i] < 0) L->row[count++] = i;
+    free(first);
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Blocks of whole aggregates: each begins with the first one at or behind a multiple of step. The size of the largest
+ */
+static BAIInt Cut(BAIHostLevel *L, BAIInt step)
+{
+  const BAIInt end  = L->A.n - L->alone; /* behind the last aggregate; rows that are alone follow */
+  BAIInt       most = 0, c = 0;
+
+  L->blocks = 0;
+  for (BAIInt at = 0; at < end; at += step) {
+    while (c < L->m && L->child[c] < at) c++;
+    if (c == L->m) break;
+    L->first[L->blocks++] = L->child[c];
+  }
+  for (BAIInt at = end; at < L->A.n; at += BAI_LEVELS_BLOCK) L->first[L->blocks++] = at;
+  L->first[L->blocks] = L->A.n;
+  for (BAIInt k = 0; k < L->blocks; k++)
+    if (L->first[k + 1] - L->first[k] > most) most = L->first[k + 1] - L->first[k];
+  return most;
+}
+
+static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
+{
+  BAI_KEEP(L->first, L->A.n + 1);
+  if (!L->m) L->alone = L->A.n;
+  if (Cut(L, BAI_LEVELS_BLOCK) > BAI_LEVELS_BLOCK) (void)Cut(L, BAI_LEVELS_BLOCK - L->most + 1);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The matrix by places */
+BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
+{
+  const BAILevelsState other  = BAILevelsStateOf(state->p.like);
+  const BAIHostLevel  *like   = other ? other->level + (L - state->level) : NULL;
+  const BAIRows       *A      = &L->A;
+  const size_t         all    = (size_t)A->n + (size_t)A->ghosts;
+  BAIInt              *place  = malloc((all + 1) * sizeof(*place));
+  int64_t              inside = 0;
+
+  if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt p = 0; p < A->n; p++) place[L->row[p]] = p;
+  for (BAIInt p = A->n; p < A->n + A->ghosts; p++) place[p] = p;
+  if (!values_only) {
+    L->i     = BAIHostKeep(state, (size_t)A->n + 1, sizeof(*L->i));
+    L->split = BAIHostKeep(state, (size_t)A->n, sizeof(*L->split));
+    L->j     = BAIHostKeep(state, (size_t)A->i[A->n], sizeof(*L->j));
+    L->a     = BAIHostKeep(state, (size_t)A->i[A->n], sizeof(*L->a));
+    L->d     = BAIHostKeep(state, (size_t)A->n, sizeof(*L->d));
+    L->extra = BAIHostKeep(state, (size_t)A->n, sizeof(*L->extra));
+    L->dinv  = BAIHostKeep(state, (size_t)A->n, sizeof(*L->dinv));
+    L->b     = BAIHostKeep(state, (size_t)A->n, sizeof(*L->b));
+    L->x     = BAIHostKeep(state, all, sizeof(*L->x));
+    L->y     = BAIHostKeep(state, all, sizeof(*L->y));
+    if (!L->i || !L->split || !L->j || !L->a || !L->d || !L->extra || !L->dinv || !L->b || !L->x || !L->y) {
+      free(place);
+      return BAIStatusOf(BAI_ERR_MEMORY);
+    }
+    L->i[0] = 0;
+    for (BAIInt p = 0; p < A->n; p++) L->i[p + 1] = L->i[p] + A->i[L->row[p] + 1] - A->i[L->row[p]];
+  }
+#pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) reduction(+ : inside)
+  for (BAIInt block = 0; block < L->blocks; block++) {
+    for (BAIInt p = L->first[block]; p < L->first[block + 1]; p++) {
+      const BAIInt    row = L->row[p];
+      BAIInt          at  = L->i[p];
+      BAIReal         sum, in = 0, inverse;
+      const BAIScalar diagonal = BAIDiagonal(A, row, &sum);
+
+      for (int outside = 0; outside < 2; outside++) {
+        for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+          const BAIInt q = place[A->j[k]];
+
+          if (q == p || (q < L->first[block] || q >= L->first[block + 1]) != outside) continue;
+          L->j[at] = q;
+          L->a[at] = A->a[k];
+          at++;
+          if (!outside) in += BAIAggregateMagnitude(A->a[k]);
+        }
+        if (!outside) L->split[p] = at;
+      }
+      for (; at < L->i[p + 1]; at++) { /* in the place of the diagonal entry, or of several */
+        L->j[at] = p;
+        L->a[at] = 0;
+      }
+      inside += L->split[p] - L->i[p];
+      L->d[p]     = diagonal;
+      L->extra[p] = BAISweepsOfRow(diagonal, sum, in, 1, &inverse);
+      L->dinv[p]  = inverse;
+      if (like) L->extra[p] = like->extra[p];
+      if (like) L->dinv[p] = like->dinv[p];
+    }
+  }
+  L->inside = inside;
+  free(place);
+  return BAIStatusOf(BAI_OK);
+}
+
+/*
+   The inverse of the last level, by Gauss and Jordan without pivoting, as the diagonal is what is largest in a definite
+   matrix. An unknown whose pivot is only rounding is left out, so a singular one has a generalized inverse
+*/
+BAIStatus BAIHostInvert(BAILevelsState state)
+{
+  BAIHostLevel *L = &state->level[state->levels - 1];
+  const BAIInt  m = L->A.n;
+  BAIScalar    *a;
+  BAIReal      *d;
+
+  if (!BAIIsExact(&state->p, m)) return BAIStatusOf(BAI_OK);
+  if (!state->inverse) BAI_KEEP(state->inverse, m * m);
+  d = calloc((size_t)m + 1, sizeof(*d));
+  if (!d) return BAIStatusOf(BAI_ERR_MEMORY);
+  a = state->inverse;
+  memset(a, 0, (size_t)(m * m) * sizeof(*a));
+  for (BAIInt i = 0; i < m; i++) {
+    for (BAIInt k = L->A.i[i]; k < L->A.i[i + 1]; k++) a[i * m + L->A.j[k]] += L->A.a[k];
+    d[i] = BAIAggregateMagnitude(a[i * m + i]);
+  }
+  for (BAIInt k = 0; k < m; k++) {
+    BAIScalar *const line  = a + k * m;
+    const int        none  = !(BAIAggregateMagnitude(line[k]) > BAI_LEVELS_PIVOT * d[k]);
+    const BAIScalar  pivot = none ? 0 : 1 / line[k];
+
+    line[k] = 0;
+    for (BAIInt j = 0; j < m; j++) line[j] *= pivot;
+    for (BAIInt i = 0; i < m; i++) {
+      BAIScalar *restrict row = a + i * m;
+      const BAIScalar f       = row[k];
+
+      if (i == k || f == 0) continue;
+      for (BAIInt j = 0; j < m; j++) row[j] -= f * line[j];
+      row[k] = -f * pivot;
+    }
+    line[k] = pivot;
+  }
+  free(d);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostPlaceLevels(BAILevelsState state, int count)
+{
+  state->level[state->levels - 1].m = 0;
+  BAITry(Order(state));
+  for (int l = 0; l < count; l++) {
+    BAITry(CutBlocks(state, &state->level[l]));
+    BAITry(BAIHostPlace(state, &state->level[l], 0));
+  }
+  return BAIStatusOf(BAI_OK);
+}

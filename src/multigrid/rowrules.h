@@ -1,0 +1,354 @@
+/*
+   Rules for rows of a matrix while levels are made. Hosts and devices loop over rows in their own ways, and call the
+   same rules, so that they find the same levels
+*/
+#pragma once
+
+#include "rules.h"
+#include "../common/damping.h"
+#include "../common/rows.h"
+#include <float.h>
+
+/* The diagonal entry of a row, 0 if it is missing, and the sum of the magnitudes of the others */
+BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
+{
+  BAIScalar d = 0;
+
+  *sum = 0;
+  for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
+    if (A->j[k] == row) d += A->a[k];
+    else *sum += BAIAggregateMagnitude(A->a[k]);
+  }
+  return d;
+}
+
+/* The entry in a column of a row, whose columns may be in any order; 0 if it is missing */
+BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
+{
+  enum {
+    FEW = 8 /* entries that are looked through one by one */
+  };
+  BAIIndex low = A->i[row], high = A->i[row + 1];
+
+  while (high - low > FEW) { /* if columns ascend */
+    const BAIIndex middle = low + (high - low) / 2;
+
+    if (A->j[middle] > col) high = middle;
+    else low = middle;
+  }
+  for (; low < high; low++)
+    if (A->j[low] == col) return A->a[low];
+  for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) /* if they do not */
+    if (A->j[k] == col) return A->a[k];
+  return 0;
+}
+
+/* What a look at rows finds. It is copied whole, so it has no padding */
+typedef struct {
+  int64_t  bad;           /* the first row whose diagonal entry is zero or missing */
+  double   less, more;    /* sums of the magnitudes of negative couplings, and of the others */
+  double   norm;          /* the largest sum of the magnitudes of a row */
+  double   skew, coupled; /* see BAILevelsInfo */
+  double   least, most;   /* the least and the largest magnitude of a diagonal entry */
+  uint64_t pattern;       /* a hash of the places of entries */
+  int      other;         /* rows that are not as in a Hermitian matrix with a positive diagonal */
+  int      opposite;      /* rows that are not as in a Hermitian matrix with a negative diagonal */
+  int      zeros;         /* rows of zeros */
+  int      longest;       /* the largest number of entries of a row */
+} BAIFindings;
+
+/* Before a look at n rows */
+BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
+{
+  const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0};
+
+  return none;
+}
+
+/* The findings of two sets of rows together */
+BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindings *b)
+{
+  const BAIFindings both = {a->bad < b->bad ? a->bad : b->bad,
+                            a->less + b->less,
+                            a->more + b->more,
+                            BAILargerNorm(a->norm, b->norm),
+                            a->skew + b->skew,
+                            a->coupled + b->coupled,
+                            a->least < b->least ? a->least : b->least,
+                            BAILargerNorm(a->most, b->most),
+                            a->pattern + b->pattern,
+                            a->other + b->other,
+                            a->opposite + b->opposite,
+                            a->zeros + b->zeros,
+                            a->longest > b->longest ? a->longest : b->longest};
+
+  return both;
+}
+
+/* Looks at every step-th entry of a row, from number first on; size is the sum of the magnitudes of the row. A rank's
+   rows begin with this one among all rows, and ghost has the numbers of ghosts. Returns whether some a_ij differs from
+   conj(a_ji) by more than rounding; without a search no a_ji is looked for */
+BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *ghost, BAIIndex row, BAIReal size,
+                                int first, int step, int search, BAIFindings *found)
+{
+  const BAIReal epsilon = BAI_LOOK_ROUNDING * (sizeof(BAIReal) > sizeof(float) ? DBL_EPSILON : FLT_EPSILON);
+  int           other   = 0;
+
+  for (BAIIndex k = A->i[row] + first; k < A->i[row + 1]; k += step) {
+    const BAIIndex j = A->j[k];
+    const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
+
+    found->pattern += BAIHash((uint64_t)row << 32 ^ (uint64_t)j) ^ (uint64_t)k;
+    if (j == row) continue;
+    if (BAIRealPart(A->a[k]) < 0) found->less += (double)w;
+    else found->more += (double)w;
+    if (j >= A->n) {
+      found->coupled += (double)w;
+      found->skew += BAILevelsSkew(A->a[k], begin + row, ghost[j - A->n]);
+    } else if (search && !other) {
+      other = !(BAIAggregateMagnitude(A->a[k] - BAIConj(BAIEntry(A, j, row))) <= epsilon * (w + size));
+    }
+  }
+  return other;
+}
+
+/* Looks at a row but for its entries: d and sum are those of BAIDiagonal(), other is of all of its entries */
+BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIReal sum, int other, BAIFindings *found)
+{
+  const BAIReal  magnitude = BAIAggregateMagnitude(d);
+  const int      zero      = !(magnitude > 0) && !(sum > 0);
+  const BAIIndex length    = A->i[row + 1] - A->i[row];
+
+  if (BAILevelsIsBad(magnitude, sum) && row < found->bad) found->bad = row;
+  found->norm = BAILargerNorm(found->norm, (double)(magnitude + sum));
+  if ((double)magnitude < found->least) found->least = (double)magnitude;
+  found->most = BAILargerNorm(found->most, (double)magnitude);
+  found->other += other || (!(BAIRealPart(d) > 0) && !zero);
+  found->opposite += other || (!(BAIRealPart(d) < 0) && !zero);
+  found->zeros += zero;
+  if (length > found->longest) found->longest = (int)length;
+}
+
+/* Looks at the couplings of a row of a grid to its neighbours */
+BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIIndex row, BAIGridLook *look)
+{
+  BAIInt at[3];
+
+  BAIGridAt(grid, row, at);
+  for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
+    const double w = (double)BAIAggregateMagnitude(A->a[k]);
+    int          offset[3], axis;
+
+    if (A->j[k] >= A->n) continue;
+    if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look->other = 1;
+    axis = BAIGridAxis(offset);
+    for (int d = 0; d < 3; d++) { /* so that a device keeps the sums in registers */
+      if (axis != d || w == 0) continue;
+      look->sum[d] += w;
+      look->count[d]++;
+      look->least[d] = w < look->least[d] ? w : look->least[d];
+      look->most[d]  = w > look->most[d] ? w : look->most[d];
+    }
+  }
+}
+
+/* The rows of box c of a grid become aggregate c. A row without couplings goes along with its box only if all rows of
+   the box are so */
+BAI_INLINE void BAIGridAggregate(const BAIRows *A, const BAINumbering *grid, const BAIBox *box,
+                                 const BAINumbering *next, BAIIndex c, BAIIndex *aggregate)
+{
+  const BAIInt number = c + next->skip, x0 = number % next->m[0] * box->m[0],
+               y0 = number / next->m[0] % next->m[1] * box->m[1], z0 = number / next->m[0] / next->m[1] * box->m[2];
+  int all = 1;
+
+  for (int pass = 0; pass < 2; pass++) {
+    for (BAIInt z = z0; z < z0 + box->m[2] && z < grid->m[2]; z++) {
+      for (BAIInt y = y0; y < y0 + box->m[1] && y < grid->m[1]; y++) {
+        for (BAIInt x = x0; x < x0 + box->m[0] && x < grid->m[0]; x++) {
+          const BAIIndex row = (BAIIndex)((z * grid->m[1] + y) * grid->m[0] + x - grid->skip);
+          BAIReal        sum;
+
+          if (row < 0 || row >= A->n) continue;
+          (void)BAIDiagonal(A, row, &sum);
+          if (pass) aggregate[row] = sum == 0 && !all ? -1 : c;
+          else if (sum != 0) all = 0;
+        }
+      }
+    }
+  }
+}
+
+/* Rows are matched in pairs: mate[i] is the other one, or i itself, or -1 for those that stay alone; at the end, -2 - j
+   for those that join the pair whose first row is j */
+typedef struct {
+  BAIRows         A;
+  int             both;  /* the coupling of two rows is the sum of what each of them has of the other */
+  int             exact; /* weights are compared as they are, see BAIMatchWeight() */
+  int             join;  /* rows propose to pairs */
+  const BAIIndex *field; /* only rows with the same number are matched; NULL: all have the same */
+  BAIIndex       *mate;
+  BAIReal        *d; /* magnitudes of diagonal entries */
+} BAIMatching;
+
+/* Whether row i may be matched. leave: rows that dominate stay alone; 2: on the finest level */
+BAI_INLINE void BAIMatchBegin(const BAIMatching *m, BAIIndex i, int leave)
+{
+  BAIReal sum;
+
+  m->d[i]    = BAIAggregateMagnitude(BAIDiagonal(&m->A, i, &sum));
+  m->mate[i] = sum == 0 || (leave && BAILevelsIsAlone(m->d[i], sum, leave > 1)) ? -1 : i;
+}
+
+/* The row that row i proposes to, if it is not matched yet, or -1: one that is not matched, or, if it is to join, the
+   first of a pair; and its weight */
+BAI_INLINE BAIIndex BAIProposal(const BAIMatching *m, BAIIndex i, BAIReal *weight)
+{
+  const BAIRows *A    = &m->A;
+  BAIReal        best = -1, most = 0, sum = 0;
+  uint64_t       key = 0;
+  BAIIndex       to  = -1;
+
+  if (m->mate[i] != i) return -1;
+  for (BAIIndex k = A->i[i]; k < A->i[i + 1]; k++) {
+    const BAIIndex j = A->j[k];
+
+    if (j == i || j >= A->n) continue;
+    const BAIReal  w = BAIMatchWeight(m->both ? A->a[k] + BAIConj(BAIEntry(A, j, i)) : A->a[k], m->d[i], m->d[j],
+                                     m->exact);
+    const uint64_t e = BAIMatchKey((int)i, (int)j);
+
+    sum += BAIAggregateMagnitude(A->a[k]);
+    if (m->field && m->field[j] != m->field[i]) continue;
+    if (w > most) most = w;
+    if (w > 0 && m->mate[j] >= 0 && (m->mate[j] == j) != m->join && BAIMatchIsBetter(w, e, best, key)) {
+      best = w;
+      key  = e;
+      to   = j;
+    }
+  }
+  *weight = best;
+  if (!BAIAggregateIsStrong(best, most) || BAIMatchIsBound(m->d[i], sum)) return -1;
+  return m->join && m->mate[to] < to ? m->mate[to] : to;
+}
+
+/* The first row of the pair that row i is in, or itself */
+BAI_INLINE BAIIndex BAIFirstOfPair(const BAIIndex *mate, BAIIndex i)
+{
+  return mate[i] < -1 ? -2 - mate[i] : mate[i] >= 0 && mate[i] < i ? mate[i] : i;
+}
+
+/* For each entry of a coarse matrix, and for each aggregate, what softens couplings: see BAISoftened() */
+typedef struct {
+  BAIIndex      *first; /* entry k is the sum of first[k + 1] - first[k] entries of the finer matrix */
+  BAIIndex      *touch; /* rows of the row's aggregate that are coupled to the column's */
+  BAIIndex      *back;  /* rows of the column's aggregate that are coupled to the row's, where the column is a ghost */
+  BAILevelsSide *side;  /* of each aggregate */
+} BAISides;
+
+/* Softens the couplings of row c of a coarse matrix by up to a factor of over. The sum of the row stays as it is, or its
+   real part, as the diagonal of a Hermitian matrix is real. ghost: the sides of ghosts */
+BAI_INLINE void BAISoftenRow(const BAIRows *C, const BAISides *s, const BAILevelsSide *ghost, BAIReal over, BAIIndex c)
+{
+  BAIIndex diagonal = -1;
+  BAIReal  gain = 0, sum = 0;
+
+  for (BAIIndex k = C->i[c]; k < C->i[c + 1]; k++) {
+    const BAIIndex       other = C->j[k];
+    const BAIScalar      value = C->a[k];
+    const BAILevelsSide *two   = other < C->n ? &s->side[other] : &ghost[other - C->n];
+    BAIIndex             back  = 0;
+    BAIScalar            soft;
+
+    sum += BAIRealPart(value);
+    if (other == c) diagonal = k;
+    if (other == c) continue;
+    if (other >= C->n) back = s->back[k];
+    else {
+      for (BAIIndex low = C->i[other], high = C->i[other + 1]; low < high;) {
+        const BAIIndex middle = low + (high - low) / 2;
+
+        if (C->j[middle] == c) back = s->touch[middle];
+        if (C->j[middle] < c) low = middle + 1;
+        else high = middle;
+      }
+    }
+    soft = BAISoftened(value, s->first[k + 1] - s->first[k], &s->side[c], s->touch[k], two, back, over);
+    gain += BAIRealPart(value - soft);
+    C->a[k] = soft;
+  }
+  if (diagonal >= 0) C->a[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
+}
+
+/* What is added to the diagonal entry of a row in the sweeps; in and sum are the sums of the magnitudes of the other
+   entries inside the block and in the row. inverse: by what the sweeps multiply a residual of the matrix times scale */
+BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, BAIReal scale, BAIReal *inverse)
+{
+  const BAIReal d = BAIAggregateMagnitude(diagonal), extra = BAILevelsExtra(d, sum), all = d + extra;
+  const BAIReal sign = BAIRealPart(diagonal) < 0 ? -1 : 1;
+
+  *inverse = all > 0 ? BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (sign * all * scale) : 1;
+  return sign * extra;
+}
+
+/* A level whose aggregates are compared with its values, see BAIFits() */
+typedef struct {
+  BAIRows         A;
+  const BAIIndex *place;  /* of each row */
+  const BAIIndex *field;  /* of each row, NULL: there is one */
+  BAIIndex        points; /* rows of a point */
+  int             finest;
+} BAIFit;
+
+/* The largest coupling of a row to one of its field in another point. Returns whether the row dominates: what is of the
+   point itself counts as diagonal */
+BAI_INLINE int BAIFitRow(const BAIFit *fit, BAIIndex row, BAIReal *largest)
+{
+  const BAIRows *A     = &fit->A;
+  const BAIIndex first = row / fit->points * fit->points;
+  BAIReal        d = 0, sum = 0;
+
+  *largest = 0;
+  for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
+    const BAIIndex j = A->j[k];
+    const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
+
+    if (j >= first && j < first + fit->points) {
+      d += w;
+      continue;
+    }
+    sum += w;
+    if (j < A->n && w > *largest && (!fit->field || fit->field[j] == fit->field[row])) *largest = w;
+  }
+  return BAIFitDominates(d, sum, fit->finest);
+}
+
+/* The set of the points of an aggregate, whose rows have the places from begin to end - 1, to which strong couplings
+   lead from one of these rows */
+BAI_INLINE uint32_t BAIFitLeads(const BAIFit *fit, BAIIndex row, BAIIndex begin, BAIIndex end)
+{
+  const BAIRows *A = &fit->A;
+  uint32_t       leads;
+  BAIReal        largest;
+
+  if (BAIFitRow(fit, row, &largest)) return ~UINT32_C(0);
+  leads = UINT32_C(1) << (fit->place[row] - begin) / fit->points;
+  for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
+    const BAIIndex q = A->j[k] < A->n ? fit->place[A->j[k]] : -1;
+
+    if (q >= begin && q < end && BAIFitIsStrong(BAIAggregateMagnitude(A->a[k]), largest))
+      leads |= UINT32_C(1) << (q - begin) / fit->points;
+  }
+  return leads;
+}
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* What was found of n rows becomes what levels are made by: info has it, and over is by how much couplings are softened.
+   Levels like others are not of a Hermitian matrix. BAI_ERR_DIAGONAL if a row is bad */
+BAIStatus BAITakeFindings(const BAIFindings *, const BAILevelsParameters *, BAIInt n, BAILevelsInfo *, BAIReal *over);
+
+#if defined(__cplusplus)
+}
+#endif
