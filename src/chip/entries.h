@@ -8,6 +8,7 @@
 #pragma once
 
 #include "team.h"
+#include "tuning.h"
 
 namespace {
 /* Weights of at most MOST_SWEEPS sweeps, see systems.cu */
@@ -20,8 +21,8 @@ struct Weights {
   __device__ void Find(double heaviest, bool hermitian)
   {
     if (MOST_SWEEPS == 1) heaviest = 0;
-    const double part = 20, most = 1 + heaviest, least = max(most / part, 1 - heaviest), center = (most + least) / 2,
-                 radius = max((most - least) / 2, 1e-3 * center), sigma = center / radius;
+    const double most = 1 + heaviest, least = max(most / BAI_CHIP_SPECTRUM, 1 - heaviest), center = (most + least) / 2,
+                 radius = max((most - least) / 2, BAI_CHIP_RADIUS * center), sigma = center / radius;
     double rho = 1 / sigma;
 
     sweeps = heaviest > 0 ? MOST_SWEEPS : 1;
@@ -29,7 +30,7 @@ struct Weights {
       const double next = 1 / (2 * sigma - rho);
 
       a[k] = (BAIReal)(hermitian && k ? rho * next : 0);
-      b[k] = (BAIReal)(!hermitian ? min(1.0, 1.8 / most) : k ? 2 * next / radius : 1 / center);
+      b[k] = (BAIReal)(!hermitian ? min(1.0, BAI_CHIP_DAMPING / most) : k ? 2 * next / radius : 1 / center);
       if (k) rho = next;
     }
   }

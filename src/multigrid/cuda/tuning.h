@@ -1,6 +1,6 @@
 /*
-   The sizes by which kernels of the solve with levels are made, and where they come from. Each was tried on an H100 or
-   an H200 with matrices of 100^3 to 200^3 rows, and next to it, half and twice as much
+   The sizes by which kernels of the solve with levels are made. Measurements are in docs/notebook/levels.md. Where no
+   source is given there is no record of one: measure before and after a change
 */
 #pragma once
 
@@ -17,13 +17,14 @@ enum {
   BAI_OUTSIDE_AT_ONCE  = 2,
   BAI_FINER_AT_ONCE    = 10,
   BAI_TAIL_AT_ONCE     = 4,
-  /* Threads that add up a long row. Rows are long with more entries than this on average: in the cycle outside blocks;
-     in products with all of A, where a warp has no room for those of 32 rows */
+  /* Threads that add up a long row. Rows are long with more entries than this on average: in the cycle outside blocks,
+     as in elasticity, which has 62 there; and in products with all of A, where 24 made a stencil of 27 points slower by
+     11 %. See "Long rows" in the notebook */
   BAI_LONG_ROW_TEAM   = 8,
   BAI_LONG_OUTSIDE    = 16,
   BAI_LONG_IN_PRODUCT = 40,
   BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has under way at a time */
-  /* The tail: levels that one launch goes through, at most; its thread blocks, a cluster, as many as any device has;
+  /* The tail: levels that one launch goes through, at most; its thread blocks, a cluster, of the largest size that CUDA promises;
      and their threads */
   BAI_TAIL_LEVELS  = 8,
   BAI_TAIL_BLOCKS  = 8,
