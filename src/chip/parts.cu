@@ -9,13 +9,12 @@
 */
 #include "../common/cuda/warp.h"
 #include "chip.h"
+#include "tuning.h"
 #include <float.h>
 
 enum {
-  THREADS    = 256,
-  LEAST_ROWS = 128, /* of a part, if there are as many */
-  BITS       = 32,
-  PER_ROW    = 4 /* entries that a row counts for, where parts are to have as much to do */
+  THREADS = 256,
+  BITS    = 32
 };
 
 /* How rows become parts */
@@ -35,13 +34,13 @@ static __host__ __device__ inline int BoxBegin(int m, int boxes, int k)
 static __device__ int PartBegin(const Cut &cut, const int *i, int k)
 {
   if (cut.even) return (int)((long long)cut.n * k / cut.parts);
-  const long long wanted = ((long long)i[cut.n] + (long long)PER_ROW * cut.n) * k / cut.parts;
+  const long long wanted = ((long long)i[cut.n] + (long long)BAI_CHIP_PER_ROW * cut.n) * k / cut.parts;
   int             low = 0, high = cut.n;
 
   while (low < high) {
     const int middle = low + (high - low) / 2;
 
-    if ((long long)i[middle] + (long long)PER_ROW * middle < wanted) low = middle + 1;
+    if ((long long)i[middle] + (long long)BAI_CHIP_PER_ROW * middle < wanted) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -347,7 +346,7 @@ static BAIStatus Place(BAIChip *chip, const BAIRows &A, int shape, const Cut &cu
   M.width              = length ? longest - 1 > 0 ? longest - 1 : 1 : 0;
   parts->words_of_bits = words;
   *fits                = false;
-  if (2 * (size_t)words * sizeof(int) > 160 * 1024) return BAIStatusOf(BAI_OK);
+  if (2 * (size_t)words * sizeof(int) > BAI_CHIP_BIT_BYTES) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(int), &M.rows));
   BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(int), &M.halos));
   BAITry(BAICUDAAllocate(chip->context, (size_t)M.parts * sizeof(int), &M.lanes));
@@ -427,7 +426,7 @@ static BAIStatus Fill(BAIChip *chip, const BAIRows &A, BAIChipParts *parts)
 BAIStatus BAIChipCut(BAIChip *chip, const BAIRows &A, bool *fits)
 {
   const int processors = chip->context->processors, room = processors < BAI_CHIP_PARTS ? processors : BAI_CHIP_PARTS,
-            most = (A.n + LEAST_ROWS - 1) / LEAST_ROWS;
+            most = (A.n + BAI_CHIP_LEAST_ROWS - 1) / BAI_CHIP_LEAST_ROWS;
 
   *fits = false;
   for (int shape = 0; shape < BAIChipShapes() && !*fits; shape++)
@@ -464,11 +463,10 @@ BAIStatus BAIChipUpdateValues(BAIChip *chip, const BAIRows *A, int hermitian)
 */
 static double Cycles(int processors, int systems, int at_once, int parts, double entries, bool shared)
 {
-  const double waiting = 6000, in_registers = 0.3, in_shared = 3;
-  const int    waves = (systems + at_once - 1) / at_once, busy = systems < at_once ? systems : at_once;
-  const int    blocks = (busy * parts + processors - 1) / processors;
+  const int waves = (systems + at_once - 1) / at_once, busy = systems < at_once ? systems : at_once;
+  const int blocks = (busy * parts + processors - 1) / processors;
 
-  return waves * (waiting + blocks * entries * (shared ? in_shared : in_registers));
+  return waves * (BAI_CHIP_WAITING + blocks * entries * (shared ? BAI_CHIP_IN_SHARED : BAI_CHIP_IN_REGISTERS));
 }
 
 static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
@@ -483,14 +481,10 @@ static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
    does not take long. There are none if the parts for one system are as good */
 static BAIStatus MakeMany(BAIChip *chip, const BAIRows &A)
 {
-  enum {
-    SYSTEMS = 48, /* that they are made for: it has many divisors */
-    TRIES   = 4
-  };
-  double last = 0, least = CyclesOf(chip, SYSTEMS, chip->one);
+  double last = 0, least = CyclesOf(chip, BAI_CHIP_SYSTEMS, chip->one);
   bool   fits = false;
 
-  for (int t = 0; t < TRIES && !fits; t++) {
+  for (int t = 0; t < BAI_CHIP_TRIES && !fits; t++) {
     double best       = least;
     int    best_shape = -1, best_parts = 0;
 
@@ -498,11 +492,11 @@ static BAIStatus MakeMany(BAIChip *chip, const BAIRows &A)
       int length, rows;
 
       BAIChipLimits(shape, &length, &rows);
-      for (int systems = 2; systems <= SYSTEMS && systems <= chip->context->processors; systems++) {
+      for (int systems = 2; systems <= BAI_CHIP_SYSTEMS && systems <= chip->context->processors; systems++) {
         const int    parts = chip->context->processors / systems < BAI_CHIP_PARTS ? chip->context->processors / systems
                                                                                   : BAI_CHIP_PARTS;
         const double entries = (double)A.n / parts * (length ? chip->longest - 1 : (double)A.nnz / A.n);
-        const double cycles  = Cycles(chip->context->processors, SYSTEMS, systems, parts, entries, !length);
+        const double cycles  = Cycles(chip->context->processors, BAI_CHIP_SYSTEMS, systems, parts, entries, !length);
 
         if ((length && chip->longest - 1 > length) || (long long)A.n > (long long)rows * parts || cycles <= last ||
             cycles >= best)
