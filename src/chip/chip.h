@@ -10,6 +10,7 @@
 enum {
   BAI_CHIP_VECTORS = 8,   /* that a launch leaves for the next one, at most */
   BAI_CHIP_WORDS   = 8,   /* that sums are made in, at most */
+  BAI_CHIP_SHAPES  = 4,   /* kernels for either method */
   BAI_CHIP_PARTS   = 255, /* at most */
   BAI_CHIP_BUFFERS = 4,   /* for exchange, of a system: two of a launch, and two of the next one */
   BAI_CHIP_LINE    = 16   /* words of a cache line: a set of sums has one */
@@ -105,11 +106,15 @@ BAIStatus BAIChipSolveColumns(BAIChip *, const BAIColumns *, int guess_zero, con
 BAIStatus BAIChipCut(BAIChip *, const BAIRows &, bool *fits);
 BAIStatus BAIChipUpdateValues(BAIChip *, const BAIRows *, int hermitian);
 BAIStatus BAIChipPartsFor(BAIChip *, int systems, BAIChipParts **);
-/* shape.cu: the number of kernels; the rows that a thread block of one may have, and their entries beside the diagonal
-   (0: any number); and whether it can be launched with these parts */
-int       BAIChipShapes(void);
-void      BAIChipLimits(int shape, int *length, int *rows);
-BAIStatus BAIChipPlan(BAIChip *, int shape, BAIChipParts *, bool *fits);
+/* A kernel: for rows of at most length entries beside the diagonal, or, if length is 0, of any number of entries; a
+   thread has each rows, and at most threads have rows. The first shape that fits a matrix is taken */
+typedef struct {
+  int length, each, threads;
+} BAIChipShape;
+
+/* shape.cu: the kernels that there are, and whether one can be launched with these parts */
+extern const BAIChipShape BAIChipShapes[BAI_CHIP_SHAPES];
+BAIStatus                 BAIChipPlan(BAIChip *, int shape, BAIChipParts *, bool *fits);
 /* pipelined.cu, bicgstab.cu: the kernel of a shape */
 const void *BAIChipPipelined(int shape);
 const void *BAIChipBiCGStab(int shape);

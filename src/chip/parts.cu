@@ -68,7 +68,8 @@ static __device__ int RowAt(const Cut &cut, const int *i, int part, int l, int *
     l % size[0];
 }
 
-/* Rows of each part, and the row at each place; or only how many rows the largest part has, if there are no places yet */
+/* Rows of each part, and the row at each place; or only how many rows the largest part has, if there are no places
+   yet */
 static __global__ void NumberPlaces(Cut cut, const int *i, BAIChipMatrix M, int *place, int *most)
 {
   const int part = (int)blockIdx.x;
@@ -298,23 +299,28 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
   for (int d = 0; d < 3; d++) cut->m[d] = m[d];
 }
 
-/* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room
- * for their rows */
+/* A shape takes rows of at most longest entries, and n of them in this many parts */
+static bool HasRoom(const BAIChipShape &S, int n, int longest, int parts)
+{
+  return (!S.length || longest - 1 <= S.length) && (long long)n <= (long long)S.each * S.threads * parts;
+}
+
+/* Cuts rows into at most most parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread
+   blocks have room for their rows */
 static BAIStatus CutRows(BAIChip *chip, const BAIRows &A, int shape, int most, bool boxes, Cut *cut, int *rows_most,
                          bool *fits)
 {
-  BAITemporary room;
-  const int    longest = chip->longest;
-  int          length, rows;
+  BAITemporary        room;
+  const int           longest = chip->longest;
+  const BAIChipShape &S       = BAIChipShapes[shape];
 
-  BAIChipLimits(shape, &length, &rows);
   *fits = false;
   *cut  = Cut{
     A.n, most, {0, 0, 0},
       {0, 0, 0},
-      length > 0
+      S.length > 0
   };
-  if ((length && longest - 1 > length) || (long long)A.n > (long long)rows * cut->parts) return BAIStatusOf(BAI_OK);
+  if (!HasRoom(S, A.n, longest, most)) return BAIStatusOf(BAI_OK);
   if (boxes) CutGrid(cut, chip->grid.m, cut->parts);
   BAITry(room.Allocate(chip->context, sizeof(int)));
   CUDATry(cudaMemsetAsync(room.p, 0, sizeof(int), chip->context->stream));
@@ -323,7 +329,7 @@ static BAIStatus CutRows(BAIChip *chip, const BAIRows &A, int shape, int most, b
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(rows_most, room.p, sizeof(int), cudaMemcpyDeviceToHost, chip->context->stream));
   CUDATry(cudaStreamSynchronize(chip->context->stream));
-  *fits = *rows_most <= rows;
+  *fits = *rows_most <= S.each * S.threads;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -338,12 +344,10 @@ static BAIStatus Place(BAIChip *chip, const BAIRows &A, int shape, const Cut &cu
   cudaStream_t   stream  = chip->context->stream;
   BAITemporary   room;
   Largest        largest, *device;
-  int            length, rows;
 
-  BAIChipLimits(shape, &length, &rows);
   M.parts              = cut.parts;
   M.rows_most          = rows_most;
-  M.width              = length ? longest - 1 > 0 ? longest - 1 : 1 : 0;
+  M.width              = BAIChipShapes[shape].length ? longest - 1 > 0 ? longest - 1 : 1 : 0;
   parts->words_of_bits = words;
   *fits                = false;
   if (2 * (size_t)words * sizeof(int) > BAI_CHIP_BIT_BYTES) return BAIStatusOf(BAI_OK);
@@ -390,11 +394,9 @@ static BAIStatus TryCut(BAIChip *chip, const BAIRows &A, int shape, int most, bo
    have any length, boxes are tried if rows have much the same length, and consecutive rows if the boxes do not fit */
 static BAIStatus Try(BAIChip *chip, const BAIRows &A, int shape, int most, BAIChipParts *parts, bool *fits)
 {
-  const bool alike = (long long)chip->longest * A.n <= 2 * A.nnz;
-  int        length, rows;
-
-  BAIChipLimits(shape, &length, &rows);
-  const bool boxes = chip->grid.m[0] && (length || alike);
+  const bool alike  = (long long)chip->longest * A.n <= 2 * A.nnz;
+  const int  length = BAIChipShapes[shape].length;
+  const bool boxes  = chip->grid.m[0] && (length || alike);
 
   BAITry(TryCut(chip, A, shape, most, boxes, parts, fits));
   if (!*fits && boxes && !length) BAITry(TryCut(chip, A, shape, most, false, parts, fits));
@@ -429,7 +431,7 @@ BAIStatus BAIChipCut(BAIChip *chip, const BAIRows &A, bool *fits)
             most = (A.n + BAI_CHIP_LEAST_ROWS - 1) / BAI_CHIP_LEAST_ROWS;
 
   *fits = false;
-  for (int shape = 0; shape < BAIChipShapes() && !*fits; shape++)
+  for (int shape = 0; shape < BAI_CHIP_SHAPES && !*fits; shape++)
     BAITry(Try(chip, A, shape, most < room ? most : room, &chip->one, fits));
   if (!*fits) return BAIStatusOf(BAI_OK);
   BAITry(Fill(chip, A, &chip->one));
@@ -488,19 +490,16 @@ static BAIStatus MakeMany(BAIChip *chip, const BAIRows &A)
     double best       = least;
     int    best_shape = -1, best_parts = 0;
 
-    for (int shape = 0; shape < BAIChipShapes(); shape++) {
-      int length, rows;
+    for (int shape = 0; shape < BAI_CHIP_SHAPES; shape++) {
+      const BAIChipShape &S = BAIChipShapes[shape];
 
-      BAIChipLimits(shape, &length, &rows);
       for (int systems = 2; systems <= BAI_CHIP_SYSTEMS && systems <= chip->context->processors; systems++) {
         const int    parts = chip->context->processors / systems < BAI_CHIP_PARTS ? chip->context->processors / systems
                                                                                   : BAI_CHIP_PARTS;
-        const double entries = (double)A.n / parts * (length ? chip->longest - 1 : (double)A.nnz / A.n);
-        const double cycles  = Cycles(chip->context->processors, BAI_CHIP_SYSTEMS, systems, parts, entries, !length);
+        const double entries = (double)A.n / parts * (S.length ? chip->longest - 1 : (double)A.nnz / A.n);
+        const double cycles  = Cycles(chip->context->processors, BAI_CHIP_SYSTEMS, systems, parts, entries, !S.length);
 
-        if ((length && chip->longest - 1 > length) || (long long)A.n > (long long)rows * parts || cycles <= last ||
-            cycles >= best)
-          continue;
+        if (!HasRoom(S, A.n, chip->longest, parts) || cycles <= last || cycles >= best) continue;
         best       = cycles;
         best_shape = shape;
         best_parts = parts;

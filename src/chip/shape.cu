@@ -7,11 +7,7 @@ enum {
   STATIC_SHARED = 1024 /* bytes of shared memory that a kernel has beside what depends on the matrix, at most */
 };
 
-/* A kernel: for rows of at most length entries beside the diagonal, or, if length is 0, of any number of entries; a
-   thread has each rows, and at most threads have rows. The first shape that fits a matrix is taken */
-static const struct Shape {
-  int length, each, threads;
-} shapes[] = {
+const BAIChipShape BAIChipShapes[] = {
 #define SHAPE(Matrix, length, threads) {length, Matrix::ROWS_EACH, threads},
   CHIP_SHAPES(SHAPE)
 #undef SHAPE
@@ -29,29 +25,19 @@ static size_t SharedOf(const BAIChipMatrix &A, bool bicgstab)
   return bytes;
 }
 
-int BAIChipShapes(void)
-{
-  return (int)(sizeof(shapes) / sizeof(shapes[0]));
-}
-
-void BAIChipLimits(int shape, int *length, int *rows)
-{
-  *length = shapes[shape].length;
-  *rows   = shapes[shape].each * shapes[shape].threads;
-}
-
 BAIStatus BAIChipPlan(BAIChip *chip, int shape, BAIChipParts *parts, bool *fits)
 {
-  int device, most, blocks;
+  const BAIChipShape &S = BAIChipShapes[shape];
+  int                 device, most, blocks;
 
   *fits = false;
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   parts->kernel  = (chip->bicgstab ? BAIChipBiCGStab : BAIChipPipelined)(shape);
   parts->shared  = SharedOf(parts->A, chip->bicgstab);
-  parts->threads = (parts->A.rows_most + shapes[shape].each - 1) / shapes[shape].each;
+  parts->threads = (parts->A.rows_most + S.each - 1) / S.each;
   parts->threads = (parts->threads + WARP - 1) / WARP * WARP + WARP;
-  if (!parts->A.width) parts->threads = shapes[shape].threads + WARP;
+  if (!parts->A.width) parts->threads = S.threads + WARP;
   if (parts->shared + STATIC_SHARED > (size_t)most) return BAIStatusOf(BAI_OK);
   BAITry(BAIAllowShared(parts->kernel, parts->shared));
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, parts->kernel, parts->threads, parts->shared));
