@@ -120,9 +120,7 @@ static BAIStatus Unbind(BAIState state)
   const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
 
   if (state->current && state->has_before == BAI_BEFORE_OTHER) BAITry(BAISwapIterates(state));
-  else if (state->current)
-    CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A),
-                            cudaMemcpyDeviceToDevice, state->stream));
+  else BAITry(BAIIterateToFirst(state));
   state->current = 0;
   if (state->A.single) BAITry(BAIWidenVector(state, state->A.n, state->x[0], state->on_device[2]));
   if (state->v.x_memory == BAI_MEMORY_HOST) {

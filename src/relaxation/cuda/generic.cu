@@ -4,7 +4,6 @@
 #include "../fault.h"
 #include "../../common/scale.h"
 #include "pieces.h"
-#include "kernels.h"
 #include <limits.h>
 
 enum {

@@ -13,7 +13,6 @@
    about to be overwritten
 */
 #include "../../common/cuda/follow.h"
-#include "kernels.h"
 #include "sweep.h"
 
 enum {

@@ -2,7 +2,7 @@
    Chooses the kernel of a mode, and what waits for what. Of the families of kernels generic takes any matrix, stream
    those whose rows inside the blocks fit registers, resident those that fit the chip as a whole
 */
-#include "kernels.h"
+#include "state.h"
 #include <algorithm>
 #include <stdio.h>
 #include <string.h>

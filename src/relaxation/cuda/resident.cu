@@ -10,7 +10,6 @@
    asking for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations
    that look.h says, and the last to arrive decides.
 */
-#include "kernels.h"
 #include "row.h"
 #include "solve.h"
 

@@ -288,6 +288,11 @@ BAIStatus BAISlicedShares(BAIState, BAIReal *share);
  * only where it is worth while */
 BAIStatus BAINeighborsCreate(BAIState);
 BAIStatus BAITurnsCreate(BAIState, bool needed);
+/* The kernel of a family for a matrix; NULL: none does it */
+const void *BAIResidentKernel(const BAISliced *, BAIOrder, bool in_shared);
+const void *BAIStreamKernel(const BAISliced *);
+const void *BAIOnceKernel(const BAISliced *, BAIOrder);
+const void *BAIGenericKernel(const BAISliced *, bool refined, bool watched);
 /* Chooses the kernel of a mode, with momentum or without, makes what it takes; and says in one line why it is that one
  */
 BAIStatus BAIPlanCreate(BAIState, BAIMode, bool momentum, BAIPlan *);
@@ -305,6 +310,8 @@ BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
+/* Copies the iterate to x[0], if it is in x[1] */
+BAIStatus BAIIterateToFirst(BAIState);
 /* x[0] becomes the iterate, x[1] the one before it */
 BAIStatus BAISwapIterates(BAIState);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);

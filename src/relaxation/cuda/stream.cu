@@ -13,7 +13,6 @@
    In single 4 less for each value.
 */
 #include "pieces.h"
-#include "kernels.h"
 
 enum {
   WIDE = 32 /* entries of a row inside its block, at most */

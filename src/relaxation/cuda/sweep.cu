@@ -170,10 +170,9 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
   return CountDone(state, plan, count);
 }
 
-/* Kernels of the other modes know of one buffer only */
-static BAIStatus OneBuffer(BAIState state, BAIMode mode)
+BAIStatus BAIIterateToFirst(BAIState state)
 {
-  if (mode == BAI_MODE_SYNC || !state->current) return BAIStatusOf(BAI_OK);
+  if (!state->current) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A),
                           cudaMemcpyDeviceToDevice, state->stream));
   state->current = 0;
@@ -200,8 +199,8 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
-  BAITry(BAIStalled(state)); /* an earlier launch, which nobody has waited for */
-  BAITry(OneBuffer(state, step.mode));
+  BAITry(BAIStalled(state));                                        /* an earlier launch, which nobody has waited for */
+  if (step.mode != BAI_MODE_SYNC) BAITry(BAIIterateToFirst(state)); /* kernels of other modes know of one x only */
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
     BAITry(Launch(state, plan, left < most ? left : most, &step, left < count));
     step.fresh = 0;
@@ -232,7 +231,7 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   BAIStop        stop  = StopOf(state, t);
   void          *arguments[] = {&state->A, &p, &stop};
 
-  BAITry(OneBuffer(state, step->mode));
+  if (step->mode != BAI_MODE_SYNC) BAITry(BAIIterateToFirst(state));
   Continue(state, plan, &p);
   p.current = state->current;
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
