@@ -13,7 +13,7 @@ enum {
 };
 
 /* A matrix of the caller where kernels can read it */
-static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, const BAICSR &A, BAIStagedCSR *to, BAICSR *on_device)
+static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, BAICSR A, BAIStagedCSR *to, BAICSR *on_device)
 {
   const size_t n = (size_t)rows, nnz = n ? (size_t)A.i[n] : 0;
   cudaStream_t stream = state->s.stream;
