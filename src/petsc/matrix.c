@@ -200,8 +200,8 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the square part of A's local rows and, on several ranks, the coupling to other ranks' columns, whose numbers are in
- * garray */
+/* Gets the square part of A's local rows and, on several ranks, the coupling to other ranks' columns, whose
+   numbers are in garray */
 PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *nghost, const PetscInt *garray[])
 {
   PetscBool seq, mpi;

@@ -48,8 +48,8 @@ static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The partition asked for. Auto is natural to begin with, unless it was found to be graph. Ad are the local rows and columns of the
- * matrix */
+/* The partition asked for. Auto is natural to begin with, unless it was found to be graph. Ad are the local rows
+   and columns of the matrix */
 PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type)
 {
   PetscInt m[3], dof;

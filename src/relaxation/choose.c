@@ -53,8 +53,8 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 }
 
 /*
-   The omega of smoothing steps. Auto is over-relaxation for blocks that take turns, where no block reads old values that
-   are raised as well: of other ranks, or of blocks that take their turn together
+   The omega of smoothing steps. Auto is over-relaxation for blocks that take turns, where no block reads old values
+   that are raised as well: of other ranks, or of blocks that take their turn together
 */
 PetscReal BAISmoothingOmega(const BAI *bai)
 {

@@ -49,8 +49,8 @@ static inline BAIFlag BAIExchangeToRead(BAIFlag exchange, int copies, int live, 
   return copies && live && was_live ? exchange - 1 : exchange;
 }
 
-/* Sorts the rows that are sent by groups of rows. group has the group of each send; first is groups+1, send are places in
- * peers->row in the new order, peer are the peers that they go to */
+/* Sorts the rows that are sent by groups of rows. group has the group of each send; first is groups+1, send are
+   places in peers->row in the new order, peer are the peers that they go to */
 void BAISortSends(const BAIPeers *, BAIInt groups, const BAIInt *group, BAIInt *first, BAIInt *send, BAIInt *peer);
 
 #if defined(__cplusplus)

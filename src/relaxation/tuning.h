@@ -86,7 +86,7 @@ enum {
   BAI_FEW_OUTSIDE  = 8,
   BAI_PACKED_LOADS = 6,
 
-  /* A solve in one launch looks first after as many iterations, where tiles wait for each other and where they do not */
+  /* A solve in one launch looks first after as many iterations, where tiles wait for each other and where not */
   BAI_FIRST_LOOK         = 8,
   BAI_FIRST_LOOK_WATCHED = 1
 };
@@ -126,8 +126,9 @@ enum {
 #define BAI_FAULT_LEFT    1e-6
 #define BAI_ROUNDING      100
 
-/* Theta: blocks that nothing couples to count as this much; blocks do at most
-   BAI_THETA_SWEEPS times the sweeps of all on average; those below the mean keep at least a half, until the sum is as many tenths (H. Anzt's thesis, 4.10.4) */
+/* Theta: blocks that nothing couples to count as this much; blocks do at most BAI_THETA_SWEEPS times the sweeps of
+   all on average; those below the mean keep at least a half, until the sum is as many tenths (H. Anzt's thesis,
+   4.10.4) */
 #define BAI_THETA_MOST   1e3
 #define BAI_THETA_SWEEPS 4
 #define BAI_THETA_KEPT   0.5

@@ -60,8 +60,8 @@ PetscErrorCode BAIFaultsReset(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Detection compares with these: the blocks, which may be others than in the last solve, x and the largest residual of a
- * block */
+/* Detection compares with these: the blocks, which may be others than in the last solve, x and the largest
+   residual of a block */
 static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   BAIWatch *w = &bai->research->watch;

@@ -167,8 +167,9 @@ static PetscErrorCode CheckTransposed(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Applies the transpose: the same iterations with A^T. Colours take their turns in the reverse order of an application, whose last iteration
- * is forward if they are odd in number. With a symmetric A the same engine does them */
+/* Applies the transpose: the same iterations with A^T. Colours take their turns in the reverse order of an
+   application, whose last iteration is forward if they are odd in number. With a symmetric A the same engine does
+   them */
 static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
 {
   BAI      *bai = (BAI *)pc->data, *transposed = bai;
