@@ -417,9 +417,15 @@ run-kernels: $(LIB)
 	  $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; \
 	  grep '^not ok' $(TESTDIR)/kernels/tap || true
 
+# Sizes of what is in src, and no circles of files by calls
+run-house: $(LIB)
+	@mkdir -p $(TESTDIR)/house
+	@python3 tests/house.py $(call obj,$(engine) $(faces)) >$(TESTDIR)/house/tap; \
+	  grep '^not ok' $(TESTDIR)/house/tap || true
+
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that
 # writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tour levels session variants pip options kernels experiments-test
+extra  = manual tour levels session variants pip options kernels house experiments-test
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -495,7 +501,7 @@ COVERED ?= 90
 
 .PHONY: all demo bench multigrid columns nondeterminism choices preconditioners scaling experiments \
   check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-session run-variants \
-  run-pip run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck \
+  run-pip run-options run-experiments-test run-kernels run-house kernels bundle carry install tidy cppcheck \
   coverage coverage-test
 
 endif
@@ -505,8 +511,8 @@ endif
 # Setters, getters, their pages and the tables of options, all from src/petsc/options.def
 options: ; @python3 config/options.py
 
-# PETSc's style, by the clang-format of Debian 12, and Python by its black, as others differ; and no line of files with
-# these names is longer than 120 columns
+# PETSc's style, by the clang-format of Debian 12, and Python by its black, as others differ; sizes of what is in src;
+# and no line of files with these names is longer than 120 columns
 # (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
 folders = include src/* src/*/* tests tests/fuzz tests/parts tutorials bench bench/* experiments
 sources = $(wildcard $(foreach d,$(folders),$(d)/*.c $(d)/*.h $(d)/*.cu))
@@ -525,6 +531,7 @@ checkformat: formatters
 	  fi; \
 	done >build/checkformat
 	@black --check . 2>build/formatted || cat build/formatted >>build/checkformat
+	@python3 tests/house.py >>build/checkformat || true
 	@{ $(files); } | grep -E '$(narrow)' | LC_ALL=C.UTF-8 xargs -d '\n' grep -nHE '.{121}' | \
 	  sed 's/^\([^:]*:[0-9]*\):.*/\1: more than 120 columns/' >>build/checkformat
 	@cat build/checkformat; [ ! -s build/checkformat ]

@@ -1,5 +1,5 @@
 /*
-   What a backend of many levels implements, see levels.h
+   The operations that a backend of levels implements, see levels.h
 */
 #pragma once
 

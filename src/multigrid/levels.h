@@ -181,15 +181,15 @@ void      BAILevelsDestroy(BAILevels *);
    BAILevelsApply() is then a part of a cycle that all ranks do together. New values are not for such levels
 */
 
-/* What all ranks agree on, see BAILevelsInfo; over: by what couplings are softened, 1: they are not */
+/* The values that all ranks agree on, see BAILevelsInfo; over divides coarse couplings, 1: they stay */
 typedef struct {
   int     hermitian, negative, single;
   double  largest;
   BAIReal over;
 } BAILevelsAgreed;
 
-/* What an aggregate has to do with its couplings: how many rows it has, and the mean magnitude of the couplings between
-   them, 0: there are none */
+/* The data of an aggregate by which its couplings are softened: the number of its rows, and the mean magnitude of the
+   couplings between them, 0: there are none */
 typedef struct {
   BAIReal rows, inner;
 } BAILevelsSide;
@@ -206,7 +206,7 @@ typedef enum {
   BAI_ARRAY_A          /* BAIScalar */
 } BAILevelsArray;
 
-/* What a level exchanges: rows of all ranks; ghosts; and own rows that other ranks read, in the order in which they are
+/* The exchange of a level: rows of all ranks; ghosts; and own rows that other ranks read, in the order in which they are
    sent, NULL: all rows in theirs */
 typedef struct {
   BAIInt        all, ghosts, sends;

@@ -92,7 +92,7 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What ranks must have alike: whether the matrix is Hermitian, its sign, precision, and by how much couplings are
+/* Makes ranks agree: on whether the matrix is Hermitian, its sign, precision, and by how much couplings are
  * softened, as the signs of all say */
 static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
 {
@@ -131,7 +131,7 @@ static void Share(BAIRankLevels R, int level)
                                        halo->n ? (BAIInt)halo->sends : 0, (const BAIInt *)halo->row};
 }
 
-/* What the engine calls while it makes levels: see BAILevelsRanks */
+/* The functions that the engine calls while it makes levels: see BAILevelsRanks */
 static int AgreeOnStatus(void *context, BAIStatus status)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
@@ -517,7 +517,7 @@ static PetscErrorCode SolveRest(const BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the engine calls within a cycle */
+/* The function that the engine calls within a cycle */
 static int Rest(void *context)
 {
   const BAIRankLevels R = (BAIRankLevels)context;

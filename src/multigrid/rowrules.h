@@ -43,7 +43,7 @@ BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
   return 0;
 }
 
-/* What a look at rows finds. It is copied whole, so it has no padding */
+/* The findings of a look at rows. They are copied whole, so there is no padding */
 typedef struct {
   int64_t  bad;           /* the first row whose diagonal entry is zero or missing */
   double   less, more;    /* sums of the magnitudes of negative couplings, and of the others */
@@ -279,7 +279,7 @@ BAI_INLINE void BAISoftenRow(const BAIRows *C, const BAISides *s, const BAILevel
   if (diagonal >= 0) C->a[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
 }
 
-/* What is added to the diagonal entry of a row in the sweeps; in and sum are the sums of the magnitudes of the other
+/* The number added to the diagonal entry of a row in the sweeps; in and sum are the sums of the magnitudes of the other
    entries inside the block and in the row. inverse: by what the sweeps multiply a residual of the matrix times scale */
 BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, BAIReal scale, BAIReal *inverse)
 {
@@ -345,7 +345,7 @@ BAI_INLINE uint32_t BAIFitLeads(const BAIFit *fit, BAIIndex row, BAIIndex begin,
 extern "C" {
 #endif
 
-/* What was found of n rows becomes what levels are made by: info has it, and over is by how much couplings are softened.
+/* Turns the findings about n rows into parameters of levels: info gets them, and over divides coarse couplings.
    Levels like others are not of a Hermitian matrix. BAI_ERR_DIAGONAL if a row is bad */
 BAIStatus BAITakeFindings(const BAIFindings *, const BAILevelsParameters *, BAIInt n, BAILevelsInfo *, BAIReal *over);
 

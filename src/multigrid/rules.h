@@ -1,5 +1,5 @@
 /*
-   What hosts and devices must do alike to find the same levels, see levels.h
+   The rules by which hosts and devices find the same levels, see levels.h
 */
 #pragma once
 
@@ -243,7 +243,7 @@ BAI_INLINE double BAILevelsSkew(BAIScalar a, BAIInt row, BAIInt col)
   return (double)BAIRealPart(BAIConj(v) * au - BAIConj(av) * u);
 }
 
-/* What is added to the diagonal entry of a row in the sweeps */
+/* The number that is added to the diagonal entry of a row in the sweeps */
 BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum)
 {
   return sum > d ? (sum - d) / 2 : 0;
@@ -278,7 +278,7 @@ BAI_INLINE BAIScalar BAISoftened(BAIScalar a, BAIInt entries, const BAILevelsSid
   return a / (1 + (over - 1) * (BAIResistance(one, touch, outer) + BAIResistance(other, back, outer)));
 }
 
-/* What the sum of a row becomes: it stays, or, if it is negative, is divided by over like positive couplings */
+/* The new sum of a row: it stays, or, if it is negative, is divided by over like positive couplings */
 BAI_INLINE BAIReal BAISoftenedSum(BAIReal sum, BAIReal over)
 {
   return sum < 0 ? sum / over : sum;

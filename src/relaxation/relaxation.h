@@ -66,7 +66,7 @@ typedef struct {
   Mat             A;      /* The matrix that the engine holds, */
   BAIVersion      held;   /* as it was then; id 0: not all ranks hold it. */
   BAIVersion      given;  /* The users' matrix, of which A may be a copy; id 0: the last set-up failed. */
-  PetscObjectId   seen;   /* What solves found out is true of this matrix. */
+  PetscObjectId   seen;   /* The findings of solves are about this matrix. */
   PetscInt        rows;   /* Rows of all ranks. */
   PetscInt        first;  /* The first row of this rank. */
   BAIStatus       failed; /* The first failure of this rank while iterating. */

@@ -65,7 +65,7 @@ typedef struct {
   const BAIFlag *told;
 } BAIFarPeer;
 
-/* What a level exchanges with other ranks */
+/* The exchange of a level with other ranks */
 typedef struct {
   int   all, ghosts, sends; /* rows of all ranks; ghosts; own rows whose x others read, */
   int  *place;              /* and of these, on the device, the places; */
@@ -137,7 +137,7 @@ typedef struct {
   int               stalled; /* 0, or the BAICode of a wait that was given up */
 } BAILevelsTold;
 
-/* What CG keeps on the device, see cg.cu */
+/* The state of CG on the device, see cg.cu */
 typedef struct BAILevelsScalars_ BAILevelsScalars;
 
 /* A copy of arrays of the caller that are on the host */

@@ -1,5 +1,5 @@
 /*
-   What a cycle of levels on the host needs of other ranks, see ../levels.h
+   The exchange of a cycle on the host with other ranks, see ../levels.h
 */
 #include "levels.h"
 #include <string.h>
