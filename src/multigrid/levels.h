@@ -177,8 +177,8 @@ void      BAILevelsDestroy(BAILevels *);
    Levels of a matrix that is distributed over ranks. Aggregates are of rows of one rank, and coarse matrices are
    distributed as they are. Columns of other ranks are ghosts, with the numbers from n on. BAILevelsCreate() looks at a
    rank's part of the finest level. When all ranks have agreed on what must be the same, BAILevelsCoarsen() makes the
-   levels of all ranks, and BAILevelsFinish() says which of them the cycle has. Its last one may be solved by the caller.
-   BAILevelsApply() is then a part of a cycle that all ranks do together. New values are not for such levels
+   levels of all ranks, and BAILevelsFinish() says which of them the cycle has. Its last one may be solved by the
+   caller. BAILevelsApply() is then a part of a cycle that all ranks do together. New values are not for such levels
 */
 
 /* The values that all ranks agree on, see BAILevelsInfo; over divides coarse couplings, 1: they stay */
@@ -206,16 +206,16 @@ typedef enum {
   BAI_ARRAY_A          /* BAIScalar */
 } BAILevelsArray;
 
-/* The exchange of a level: rows of all ranks; ghosts; and own rows that other ranks read, in the order in which they are
-   sent, NULL: all rows in theirs */
+/* The exchange of a level: rows of all ranks; ghosts; and own rows that other ranks read, in the order in which they
+   are sent, NULL: all rows in theirs */
 typedef struct {
   BAIInt        all, ghosts, sends;
   const BAIInt *row;
 } BAILevelsShared;
 
 /*
-   How ranks make levels, and do a cycle, together. All ranks call these functions in the same order. The functions return
-   0, or the levels are given up. Arrays are on the host but for b and x, which are where the matrix is
+   How ranks make levels, and do a cycle, together. All ranks call these functions in the same order. The functions
+   return 0, or the levels are given up. Arrays are on the host but for b and x, which are where the matrix is
 */
 typedef struct {
   void                  *context;

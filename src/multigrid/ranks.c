@@ -2,10 +2,10 @@
    Many levels of a matrix that is distributed over ranks
 
    The rows of an aggregate are of one rank. Coarse matrices are distributed as the aggregates are. The engine has this
-   rank's part of each level, see levels.h; here is what ranks tell each other. Where a level is small, each rank gathers
-   all of it and has levels for that by itself, called the rest: all ranks compute the same, so nothing is sent back.
-   Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together;
-   with modes, those of all rows
+   rank's part of each level, see levels.h; here is what ranks tell each other. Where a level is small, each rank
+   gathers all of it and has levels for that by itself, called the rest: all ranks compute the same, so nothing is sent
+   back. Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on
+   together; with modes, those of all rows
 */
 #include "hierarchy.h"
 #include "rules.h"

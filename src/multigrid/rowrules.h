@@ -245,8 +245,8 @@ typedef struct {
   BAILevelsSide *side;  /* of each aggregate */
 } BAISides;
 
-/* Softens the couplings of row c of a coarse matrix by up to a factor of over. The sum of the row stays as it is, or its
-   real part, as the diagonal of a Hermitian matrix is real. ghost: the sides of ghosts */
+/* Softens the couplings of row c of a coarse matrix by up to a factor of over. The sum of the row stays as it is, or
+   its real part, as the diagonal of a Hermitian matrix is real. ghost: the sides of ghosts */
 BAI_INLINE void BAISoftenRow(const BAIRows *C, const BAISides *s, const BAILevelsSide *ghost, BAIReal over, BAIIndex c)
 {
   BAIIndex diagonal = -1;

@@ -1,6 +1,6 @@
 /*
-   C = P^H A P on a device by sorting, P being 1 on aggregates of rows. What is found here is what host/galerkin.c finds,
-   in the same order
+   C = P^H A P on a device by sorting, P being 1 on aggregates of rows. What is found here is what host/galerkin.c
+   finds, in the same order
 */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
@@ -64,8 +64,8 @@ static __global__ void ListKeys(int n, int m, int columns, const int *aggregate,
   row[i] = (unsigned)i;
 }
 
-/* first[c]: where keys of c begin; first[m]: where those of rows in no aggregate begin, or the end. parent, if it is not
-   NULL: the key of each, or -1 */
+/* first[c]: where keys of c begin; first[m]: where those of rows in no aggregate begin, or the end. parent, if it is
+   not NULL: the key of each, or -1 */
 static __global__ void ListFirsts(int n, int m, const BAIKey *key, int *first, int *parent)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);

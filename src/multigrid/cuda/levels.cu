@@ -88,8 +88,8 @@ static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
   return BAIInvertLast(state);
 }
 
-/* Frees what only set-up of several ranks needs: matrices are there by places now, and no new values come. Levels of the
-   transposed matrix may ask for aggregates */
+/* Frees what only set-up of several ranks needs: matrices are there by places now, and no new values come. Levels of
+   the transposed matrix may ask for aggregates */
 static void FreeMade(BAILevelsState state, int made)
 {
   for (int l = 0; l < made; l++) {

@@ -243,9 +243,9 @@ BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from
 BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
 /* The row of each entry of a level's matrix */
 BAIStatus BAIOfRow(BAILevelsState, BAIDeviceLevel *);
-/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1]; those in none come last. place:
-   aggregates are in the order of these places of the next level's rows, NULL: of their numbers. parent: of each row in
-   the list the number in this order, or -1; may be NULL */
+/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1]; those in none come last.
+   place: aggregates are in the order of these places of the next level's rows, NULL: of their numbers. parent: of each
+   row in the list the number in this order, or -1; may be NULL */
 BAIStatus BAIListAggregates(BAILevelsState, const BAIDeviceLevel *, const int *place, int *first, unsigned *list,
                             int *parent);
 /* The matrix of the aggregates of a level, without its values, and how they are summed. ghost: of each ghost, m and a
@@ -257,17 +257,18 @@ BAIStatus BAIGalerkinSums(BAILevelsState, const BAIDeviceLevel *, bool magnitude
                           BAIDeviceLevel *next);
 /* New values of the next level's matrix */
 BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
-/* Frees a level's matrix, unless it is the caller's; and how that of the next level, with so many entries, was summed */
+/* Frees a level's matrix, unless it is the caller's; and how that of the next level, with so many entries, was
+   summed */
 void BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 void BAIDeviceFreeGather(BAILevelsState, BAIDeviceLevel *, int64_t coarse);
-/* place.cu: numbers rows by aggregates on all levels; cuts blocks; puts the matrix of a level by places; inverts the last
-   one */
+/* place.cu: numbers rows by aggregates on all levels; cuts blocks; puts the matrix of a level by places; inverts the
+   last one */
 BAIStatus BAIDeviceOrder(BAILevelsState);
 BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
 BAIStatus BAIInvertLast(BAILevelsState);
-/* nearnull.cu: takes the modes of the finest level; makes P of the last level, and the modes on the next one; makes these
-   those of the last level; frees them; C = P^H A P, or its values alone */
+/* nearnull.cu: takes the modes of the finest level; makes P of the last level, and the modes on the next one; makes
+   these those of the last level; frees them; C = P^H A P, or its values alone */
 BAIStatus BAITakeModes(BAILevelsState);
 BAIStatus BAIDeviceOrthonormalize(BAILevelsState, BAIDeviceLevel *);
 void      BAINextModes(BAILevelsState);

@@ -59,8 +59,8 @@ static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt
   return BAIStatusOf(BAI_OK);
 }
 
-/* A copy with numbers of 32 bits and, if there are any, the entries of ghosts behind the others of a row. a NULL: not of
-   values */
+/* A copy with numbers of 32 bits and, if there are any, the entries of ghosts behind the others of a row. a NULL: not
+   of values */
 static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
 {
   const BAIInt row  = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
@@ -82,8 +82,8 @@ static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAISc
   }
 }
 
-/* The matrix of the caller, or a copy of it if it has ghosts or numbers of 64 bits, of which only the numbers are copied
-   if there are no ghosts */
+/* The matrix of the caller, or a copy of it if it has ghosts or numbers of 64 bits, of which only the numbers are
+   copied if there are no ghosts */
 static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
 {
   const bool as_it_is = sizeof(BAIInt) == sizeof(int), merged = matrix->nghost > 0;

@@ -133,7 +133,8 @@ BAIStatus BAIDeviceOrthonormalize(BAILevelsState state, BAIDeviceLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The parameters of ModeSums(): A and P, which of A's entries go to which pair of aggregates, and where the result goes */
+/* The parameters of ModeSums(): A and P, which of A's entries go to which pair of aggregates, and where the result
+   goes */
 struct ModeSum {
   BAIRows          A, pattern;
   const int       *a_of_row, *pattern_of_row, *first;

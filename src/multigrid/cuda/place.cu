@@ -1,6 +1,6 @@
 /*
-   Levels by places on a device: rows are renumbered so that those of an aggregate follow each other, blocks are cut, and
-   the matrix is put into slices. What is found here is what host/place.c finds
+   Levels by places on a device: rows are renumbered so that those of an aggregate follow each other, blocks are cut,
+   and the matrix is put into slices. What is found here is what host/place.c finds
 */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"

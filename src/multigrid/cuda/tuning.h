@@ -7,8 +7,8 @@
 #include "levels.h"
 
 enum {
-  /* The cycle. Pairs of entries inside the block that a thread keeps in registers; what a row has beyond is read again in
-     each sweep. A grid's rows have at most three pairs there */
+  /* The cycle. Pairs of entries inside the block that a thread keeps in registers; what a row has beyond is read again
+     in each sweep. A grid's rows have at most three pairs there */
   BAI_PAIRS_FEW  = 3,
   BAI_PAIRS_MORE = 4,
   /* Loads that a thread has under way at a time: rows of an aggregate whose x is fetched; entries outside blocks of the
@@ -24,8 +24,8 @@ enum {
   BAI_LONG_OUTSIDE    = 16,
   BAI_LONG_IN_PRODUCT = 40,
   BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has under way at a time */
-  /* The tail: levels that one launch goes through, at most; its thread blocks, a cluster, of the largest size that CUDA promises;
-     and their threads */
+  /* The tail: levels that one launch goes through, at most; its thread blocks, a cluster, of the largest size that
+     CUDA promises; and their threads */
   BAI_TAIL_LEVELS  = 8,
   BAI_TAIL_BLOCKS  = 8,
   BAI_TAIL_THREADS = 512,

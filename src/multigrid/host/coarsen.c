@@ -4,17 +4,6 @@
 #include "levels.h"
 #include <string.h>
 
-/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
-void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list)
-{
-  memset(first, 0, ((size_t)m + 2) * sizeof(*first));
-  for (BAIInt i = 0; i < n; i++)
-    if (aggregate[i] >= 0) first[aggregate[i] + 2]++;
-  for (BAIInt c = 0; c < m; c++) first[c + 2] += first[c + 1];
-  for (BAIInt i = 0; i < n; i++)
-    if (aggregate[i] >= 0) list[first[aggregate[i] + 1]++] = i;
-}
-
 /* Rows that found nobody join a pair; each pair takes the one that is coupled to it most strongly, and no other */
 static void Join(BAIMatching *m, BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
 {

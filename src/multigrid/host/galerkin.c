@@ -5,6 +5,17 @@
 #include "levels.h"
 #include <string.h>
 
+/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
+void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list)
+{
+  memset(first, 0, ((size_t)m + 2) * sizeof(*first));
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= 0) first[aggregate[i] + 2]++;
+  for (BAIInt c = 0; c < m; c++) first[c + 2] += first[c + 1];
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= 0) list[first[aggregate[i] + 1]++] = i;
+}
+
 /* An entry of the present row of C: its column; see BAISides */
 typedef struct {
   BAIInt    j, touch, back, count;
@@ -207,9 +218,9 @@ static void SumModes(const Work *w, int modes, const BAIScalar *p, BAIInt c, BAI
 }
 
 /*
-   The product with so many columns of P for each aggregate, of which p has a row for each row and ghost of A: row c*modes
-   + k of C is that of column k of aggregate c. All entries between coupled aggregates are there, also those that are
-   zero. pattern: the product without modes
+   The product with so many columns of P for each aggregate, of which p has a row for each row and ghost of A: row
+   c*modes + k of C is that of column k of aggregate c. All entries between coupled aggregates are there, also those
+   that are zero. pattern: the product without modes
 */
 static BAIStatus ModesGalerkin(Work *w, const BAIRows *pattern, int modes, const BAIScalar *p, BAIRows *C)
 {

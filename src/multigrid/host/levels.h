@@ -107,8 +107,8 @@ BAIStatus BAIHostTakeModes(BAILevelsState);
 BAIStatus BAIHostOrthonormalize(BAILevelsState, BAIHostLevel *);
 void      BAIHostNextModes(BAILevelsState);
 void      BAIHostFreeModes(BAILevelsState);
-/* fit.c: finds the numbering of a grid; the box of a grid; what the aggregates of all levels are measured by later; whether those of a level fit
-   its values */
+/* fit.c: finds the numbering of a grid; the box of a grid; what the aggregates of all levels are measured by later;
+   whether those of a level fit its values */
 void      BAIHostFindGrid(const BAIRows *, const BAILevelsParameters *, BAINumbering *);
 void      BAIHostBoxes(const BAIRows *, const BAINumbering *, BAIBox *);
 BAIStatus BAIHostMeasure(BAILevelsState);

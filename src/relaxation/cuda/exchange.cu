@@ -70,7 +70,8 @@ static __device__ inline void EndExchange(const Interval &interval, unsigned lon
   *interval.last = BAINanoseconds();
 }
 
-/* x to the ghosts of peers; the last thread block sets the flags there, if it is to tell them, and waits for those here */
+/* x to the ghosts of peers; the last thread block sets the flags there, if it is to tell them, and waits for those
+   here */
 static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell,
                                 BAIFlag *told, BAIFlag exchanges, unsigned *arrived, Interval interval, int *stalled,
                                 int *stalled_host)

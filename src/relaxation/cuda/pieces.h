@@ -96,6 +96,6 @@ static __device__ inline V BAISumOfPieces(const BAISliced &A, int first, int las
   return mine;
 }
 
-/* Computes the sums of all pieces, from an x that nobody writes meanwhile; for residuals in native precision even if the
- * matrix is in single */
+/* Computes the sums of all pieces, from an x that nobody writes meanwhile; for residuals in native precision even if
+   the matrix is in single */
 BAIStatus BAIPiecesRun(BAIState, const void *x, bool native);

@@ -130,9 +130,8 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
                                               counted in sums, and read anew in each iteration */
   const bool    mine = own != -1;
   const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  BAIReal       momentum    = p.momentum;
-  int           until       = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
-  BAIReal       omega       = p.omega;
+  BAIReal       momentum = p.momentum, omega = p.omega;
+  int           until = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
   V             xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 

@@ -1,6 +1,6 @@
 /*
-   Sums over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks, by
-   summing the entries of all slices, as padding is zero
+   Sums over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks,
+   by summing the entries of all slices, as padding is zero
 */
 #include "pieces.h"
 #include <algorithm>
@@ -64,7 +64,8 @@ BAIStatus BAIResidualSetUp(BAIState state)
   return BAICUDAAllocate(state, ((size_t)slices + SUMS) * sizeof(BAIReal), &state->partial);
 }
 
-/* Sums of equal parts of n numbers, a part a thread block; or of |a_k| of entries of the matrix, in strides of the grid */
+/* Sums of equal parts of n numbers, a part a thread block; or of |a_k| of entries of the matrix, in strides of the
+   grid */
 static __global__ void AddUp(BAISliced A, bool entries, long long n, const void *from, BAIReal *sums)
 {
   const BAIReal  *number = static_cast<const BAIReal *>(from);

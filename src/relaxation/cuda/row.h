@@ -11,9 +11,9 @@ enum {
 };
 
 /*
-   The part of a row inside its block, as a thread keeps it: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block
-   are 16 bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in
-   a sweep
+   The part of a row inside its block, as a thread keeps it: all of it divided by a_ii, so that a local sweep is a sum.
+   Columns inside the block are 16 bits each, in pairs. Sums are made of two halves, as one long chain of additions
+   takes longer than all else in a sweep
 */
 template <int LOC>
 struct RowInside {

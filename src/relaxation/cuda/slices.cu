@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <limits.h>
 
-/* Iterates over the columns of a row outside its block, in the order of the matrix, and counts those inside meanwhile */
+/* Iterates over the columns of a row outside its block, in the order of the matrix, and counts those inside
+   meanwhile */
 struct Outside {
   const BAISliced *A;
   const BAIMatrix *M;
@@ -46,8 +47,8 @@ struct Outside {
   }
 };
 
-/* Counts of a row: entries inside its block, entries on the diagonal, and whether one of these is not zero or not needed
- */
+/* Counts of a row: entries inside its block, entries on the diagonal, and whether one of these is not zero or not
+   needed */
 typedef struct {
   int row, block, inside, diagonal, has;
 } OfRow;

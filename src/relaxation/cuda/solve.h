@@ -143,7 +143,8 @@ static __device__ void PublishShare(const BAIStop &stop, BAIControl &c, int tile
   if (!tile) BAIStore(&c.progress, iteration);
 }
 
-/* Called by one thread of each tile when a stop was asked for. Waits until all arrivals are there; then x stands still */
+/* Called by one thread of each tile when a stop was asked for. Waits until all arrivals are there; then x stands
+   still */
 static __device__ void ArriveAtStop(const BAISweep &p, BAIControl &c, int iteration, int arrivals)
 {
   BAIFence(); /* what was written before the stop was asked for is seen */

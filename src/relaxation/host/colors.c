@@ -16,8 +16,8 @@ static void Meet(int group, int other, int *seen, int *end, int *lower)
   else end[high + 1]++;
 }
 
-/* Who reads from whom: what couples to the rows of the blocks, and the rows of their overlaps; ghosts have numbers after
- * those of the groups */
+/* Who reads from whom: what couples to the rows of the blocks, and the rows of their overlaps; ghosts have numbers
+   after those of the groups */
 static void Neighbors(const BAIState state, int ghosts, int *seen, int *end, int *lower)
 {
   const BAIBlockCRS *A      = &state->A;
