@@ -186,7 +186,7 @@ static double MatrixBytes(const BAILevelInfo *finest)
     (double)(finest->rows + 1) * (double)sizeof(PetscInt);
 }
 
-static PetscErrorCode Tell(const BAI *bai)
+static PetscErrorCode TellLevels(const BAI *bai)
 {
   const BAIHierarchy   h = bai->hierarchy;
   const BAILevelsInfo *i = &h->info;
@@ -210,8 +210,8 @@ static PetscErrorCode Tell(const BAI *bai)
 }
 
 /* The work that leads to levels for this matrix as it is now */
-static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, const BAILevelsParameters *p,
-                              const BAIMatrix *M, int *work)
+static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backend, const BAILevelsParameters *p,
+                                     const BAIMatrix *M, int *work)
 {
   const BAIHierarchy h = bai->hierarchy;
   BAIVersion         now;
@@ -235,7 +235,7 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
 
 /* New levels; the engine looks at the arrays of modes and numbers now only. What is on a GPU stays there if levels are
    on it */
-static PetscErrorCode Create(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
+static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
 {
   BAIHierarchy        h = bai->hierarchy;
   BAILevelsParameters p;
@@ -263,7 +263,7 @@ static PetscErrorCode Create(BAI *bai, Mat given, const PetscInt garray[], BAISt
 }
 
 /* New values, or new levels; all ranks do the same */
-static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *work, BAIStatus *status)
+static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], int *work, BAIStatus *status)
 {
   BAIHierarchy h = bai->hierarchy;
 
@@ -278,7 +278,7 @@ static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *w
   if (*work == WORK_LEVELS) {
     BAILevelsDestroy(&h->levels);
     *status = BAIStatusOf(BAI_OK);
-    if (h->M.n) PetscCall(Create(bai, given, garray, status));
+    if (h->M.n) PetscCall(CreateLevels(bai, given, garray, status));
     h->setups++;
   } else h->updates++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -328,7 +328,7 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
 }
 
 /* Takes from the levels, or from the PCJACOBI in their place, what callers ask about */
-static PetscErrorCode Take(BAI *bai, Mat A)
+static PetscErrorCode TakeInfo(BAI *bai, Mat A)
 {
   enum {
     POSITIVE = 1, /* diagonal entries of a Hermitian matrix */
@@ -393,7 +393,7 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   code = GetParameters(bai, given, A, Ad, &r->backend, &r->p);
   if (!code) code = BAIGetMatrix(r->backend, Ad, Ao, nghost, &r->M, &r->device);
-  if (!code) code = Compare(bai, given, r->backend, &r->p, &r->M, work);
+  if (!code) code = CompareRequest(bai, given, r->backend, &r->p, &r->M, work);
   code = BAIAgree(bai, code, work);
   if (r->M.B.i) PetscCall(BAIRestoreRows(r->backend, Ao, &(BAICSR){r->M.B.i, r->M.B.j, r->M.B.a}));
   if (r->M.A.i) PetscCall(BAIRestoreRows(r->backend, Ad, &(BAICSR){r->M.A.i, r->M.A.j, r->M.A.a}));
@@ -401,7 +401,7 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetUp(BAI *bai, Mat A)
+static PetscErrorCode SetUpLevels(BAI *bai, Mat A)
 {
   enum {
     BAD_LONG = 1,
@@ -435,7 +435,7 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscCall(PetscMemcpy(&h->p, &r.p, sizeof(r.p)));
   if (work == WORK_LEVELS && h->ranks)
     PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* ranks let go of each other's memory */
-  code = Renew(bai, given, r.garray, &work, &mine);
+  code = RenewLevels(bai, given, r.garray, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
   bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
@@ -465,10 +465,10 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   } else PetscCall(PCDestroy(&h->jacobi));
   if (work == WORK_LEVELS) h->seconds = end - start;
   PetscCall(BAIVersionOf((PetscObject)given, &h->of));
-  PetscCall(Take(bai, A));
+  PetscCall(TakeInfo(bai, A));
   if (h->p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
   h->ready = PETSC_TRUE;
-  if (work == WORK_LEVELS) PetscCall(Tell(bai));
+  if (work == WORK_LEVELS) PetscCall(TellLevels(bai));
   else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -482,7 +482,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscErrorCode code;
 
   PetscFunctionBegin;
-  code = SetUp(bai, A);
+  code = SetUpLevels(bai, A);
   if (code) bai->hierarchy->ready = PETSC_FALSE;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,7 +12,7 @@ typedef struct {
   KSPConvergedReason reason;
 } Worst;
 
-static void Note(Worst *worst, PetscInt its, PetscReal rnorm, KSPConvergedReason reason)
+static void NoteColumn(Worst *worst, PetscInt its, PetscReal rnorm, KSPConvergedReason reason)
 {
   worst->its = PetscMax(worst->its, its);
   if (!(rnorm <= worst->rnorm)) worst->rnorm = rnorm; /* also where it is not a number */
@@ -41,7 +41,7 @@ static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
 }
 
 /* By the engine, if the arrays of B and X are where the matrix is */
-static PetscErrorCode SolveColumns(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, PetscBool *done)
+static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, PetscBool *done)
 {
   BAI                *bai = (BAI *)ksp->data;
   const BAIHierarchy  h   = bai->hierarchy;
@@ -134,7 +134,7 @@ static PetscErrorCode SolveColumn(KSP ksp, Mat B, Mat guess, Mat X, PetscInt col
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetResidualNorm(ksp, &rnorm));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  Note(worst, its, rnorm, reason);
+  NoteColumn(worst, its, rnorm, reason);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,7 +154,7 @@ static PetscErrorCode CheckSizes(Mat A, Mat B, Mat X)
 }
 
 /* One call of the engine solves columns. solutions: those of the columns that it has solved, or NULL */
-static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
+static PetscErrorCode SolveColumnsAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
 {
   BAILevelsSolution *s;
   PetscBool          takes = PETSC_FALSE, done = PETSC_FALSE;
@@ -164,7 +164,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, 
   PetscCall(TakesColumns(ksp, A, &takes));
   if (!takes || count < 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc1(count, &s));
-  PetscCall(SolveColumns(ksp, B, X, s, &done));
+  PetscCall(SolveByEngine(ksp, B, X, s, &done));
   if (done) *solutions = s;
   else PetscCall(PetscFree(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,13 +186,13 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   k->stands = k->stalls = PETSC_FALSE;
   PetscCall(KSPBAIPrepare(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
-  PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
+  PetscCall(SolveColumnsAtOnce(ksp, A, B, X, count, &s));
   bcgs = KSPBAIIsBiCGStabOnChip(k); /* until a column that is solved alone takes another method */
   for (PetscInt c = 0; c < count; c++) {
     const KSPConvergedReason reason = s ? ReasonOf(ksp, bcgs, &s[c]) : KSP_CONVERGED_ITERATING;
 
     if (reason) {
-      Note(&worst, (PetscInt)s[c].its, (PetscReal)s[c].rnorm, reason);
+      NoteColumn(&worst, (PetscInt)s[c].its, (PetscReal)s[c].rnorm, reason);
       ksp->totalits += (PetscInt)s[c].its;
       continue;
     }

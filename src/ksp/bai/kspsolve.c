@@ -135,8 +135,8 @@ static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t,
 
 /* Iterations after before ones of this solve. A watched run goes on until the convergence test ends it, which is not
    asked above the goal */
-static PetscErrorCode Run(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, PetscReal goal,
-                          BAILevelsSolution *s)
+static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, PetscReal goal,
+                                BAILevelsSolution *s)
 {
   const KSP_BAI  *k       = (KSP_BAI *)ksp->data;
   const PetscBool zero    = (PetscBool)(ksp->guess_zero && !before);
@@ -167,7 +167,7 @@ static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
 }
 
 /* ||b||, or if that is 0 the residual norm of the guess: the size of all that squares are taken of */
-static PetscErrorCode Size(KSP ksp, PetscReal *size)
+static PetscErrorCode SystemSize(KSP ksp, PetscReal *size)
 {
   PetscFunctionBegin;
   PetscCall(BAIVecNorm(ksp->vec_rhs, size));
@@ -180,7 +180,7 @@ static PetscErrorCode Size(KSP ksp, PetscReal *size)
 static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
 {
   PetscFunctionBegin;
-  if (*norm <= 0 || PetscIsInfOrNanReal(*norm)) PetscCall(Size(ksp, norm));
+  if (*norm <= 0 || PetscIsInfOrNanReal(*norm)) PetscCall(SystemSize(ksp, norm));
   if (*norm != 0 && !PetscIsInfOrNanReal(*norm) && !BAIIsExactSquare(*norm * *norm) &&
       ((KSP_BAI *)ksp->data)->scale == 1.0)
     *outcome = BAI_SCALE;
@@ -205,7 +205,7 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
 }
 
 /* The engine does the whole solve, as nobody watches. A zero guess is tested afterwards, as that needs the host */
-static PetscErrorCode SolveAtOnce(KSP ksp, BAIOutcome *outcome)
+static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 {
   KSP_BAI          *k     = (KSP_BAI *)ksp->data;
   const PetscBool   fixed = KSPBAIIsFixed(ksp);
@@ -225,7 +225,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, BAIOutcome *outcome)
     if (*outcome != BAI_SCALE) PetscCall(LookAtGuess(ksp, &t));
     if (*outcome == BAI_SCALE || ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(Run(ksp, &t, PETSC_FALSE, 0, 0, &s));
+  PetscCall(RunMethod(ksp, &t, PETSC_FALSE, 0, 0, &s));
   ksp->its = fixed ? ksp->max_it : (PetscInt)s.its;
   if (ksp->guess_zero && !fixed) {
     bnorm = (PetscReal)s.bnorm / k->scale;
@@ -265,7 +265,7 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   t.scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0;
   while (PETSC_TRUE) {
     t.max_it = (BAIInt)(ksp->max_it - *its);
-    PetscCall(Run(ksp, &t, PETSC_TRUE, *its, (PetscReal)test.goal, &s));
+    PetscCall(RunMethod(ksp, &t, PETSC_TRUE, *its, (PetscReal)test.goal, &s));
     *its += (PetscInt)s.its;
     if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
     PetscCall(KSPBAILeaveDiverged(ksp, &s));
@@ -286,7 +286,7 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 }
 
 /* Multiplies b and x by a power of two, which changes no digit of what follows from them */
-static PetscErrorCode Scale(KSP ksp)
+static PetscErrorCode ScaleSystem(KSP ksp)
 {
   KSP_BAI  *k    = (KSP_BAI *)ksp->data;
   const int most = sizeof(PetscReal) > sizeof(float) ? DBL_MAX_EXP - 1 : FLT_MAX_EXP - 1;
@@ -294,7 +294,7 @@ static PetscErrorCode Scale(KSP ksp)
   int       exponent;
 
   PetscFunctionBegin;
-  PetscCall(Size(ksp, &size));
+  PetscCall(SystemSize(ksp, &size));
   (void)frexp((double)size, &exponent);
   exponent = PetscMax(-most, PetscMin(exponent, most));
   k->scale = (PetscReal)ldexp(1.0, -exponent);
@@ -320,11 +320,11 @@ static PetscErrorCode RunKrylov(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   *outcome = BAI_ENDS;
   if (watched) PetscCall(SolveWatched(ksp, its, outcome));
   else {
-    PetscCall(SolveAtOnce(ksp, outcome));
+    PetscCall(SolveUnwatched(ksp, outcome));
     *its = ksp->its;
   }
   if (*outcome != BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Scale(ksp));
+  PetscCall(ScaleSystem(ksp));
   *its = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -390,7 +390,7 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(KSP ksp)
+static PetscErrorCode PrepareAndSolve(KSP ksp)
 {
   KSP_BAI        *k      = (KSP_BAI *)ksp->data;
   const PetscBool zeroed = (PetscBool)!BAIGuessIsNotRead(ksp);
@@ -413,7 +413,7 @@ PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscErrorCode  code;
 
   PetscFunctionBegin;
-  code            = Solve(ksp);
+  code            = PrepareAndSolve(ksp);
   ksp->guess_zero = guess_zero;
   if (code) ksp->pc->presolvedone--; /* PETSc does not call PCPostSolve() then */
   PetscCall(code);

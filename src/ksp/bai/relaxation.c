@@ -8,7 +8,7 @@
 const char KSPBAIOtherMethodText[] = "the other method may solve this system faster: -ksp_bai_method krylov";
 
 /* The matrix that is relaxed with: A, or in KSPSolveTranspose() its transpose, which is kept while A stays as it is */
-static PetscErrorCode GetMat(KSP ksp, Mat *B)
+static PetscErrorCode GetRelaxedMat(KSP ksp, Mat *B)
 {
   KSP_BAI     *k = (KSP_BAI *)ksp->data;
   Mat          A;
@@ -46,7 +46,7 @@ PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
              "-%sksp_norm_type %s with relaxation: must be unpreconditioned, default or none", prefix ? prefix : "",
              KSPNormTypes[ksp->normtype_set]);
   k->runner = BAI_BY_RELAXATION;
-  PetscCall(GetMat(ksp, &B));
+  PetscCall(GetRelaxedMat(ksp, &B));
   PetscCall(BAIIsSetUp(bai, B, &is));
   work = !is;
   PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
@@ -75,7 +75,7 @@ static PetscInt NextLook(KSP ksp, const BAILook *look)
 }
 
 /* The engine can do the whole solve: nobody wants to see or decide anything meanwhile */
-static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
+static PetscBool CanRelaxAtOnce(KSP ksp, MatNullSpace nullspace)
 {
   const BAI *bai = (BAI *)ksp->data;
 
@@ -89,7 +89,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
    otherwise ksp->its and rnorm are those that the engine came to. From a zero guess the solve comes before the test of
    the guess, which needs the host
 */
-static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
+static PetscErrorCode RelaxAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
   BAI          *bai    = (BAI *)ksp->data;
   const BAIStep step   = BAIStepOf(bai, BAI_FORWARD);
@@ -127,7 +127,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 }
 
 /* Looks from an x whose residual norm is known, until the convergence test says so */
-static PetscErrorCode SolveByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace, PetscReal rnorm)
+static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace, PetscReal rnorm)
 {
   BAI            *bai   = (BAI *)ksp->data;
   const double    far   = 1e100; /* squares beyond that are too large, or too small */
@@ -179,7 +179,7 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
   PetscReal    rnorm = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(GetMat(ksp, &A));
+  PetscCall(GetRelaxedMat(ksp, &A));
   PetscCall(MatGetNullSpace(A, &nullspace));
   if (bai->research) PetscCall(BAIResearchBegin(bai, b, x, ksp->guess_zero));
   ksp->its = 0;
@@ -189,12 +189,12 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
     ksp->its    = ksp->max_it;
     ksp->reason = KSP_CONVERGED_ITS;
   } else {
-    const PetscBool at_once = CanSolveAtOnce(ksp, nullspace);
+    const PetscBool at_once = CanRelaxAtOnce(ksp, nullspace);
 
-    if (at_once) PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
+    if (at_once) PetscCall(RelaxAtOnce(ksp, b, x, &rnorm));
     else if (ksp->guess_zero) PetscCall(BAIVecNorm(b, &rnorm));
     else PetscCall((*bai->relax.run)(bai, b, x, PETSC_FALSE, 0, &step, &rnorm));
-    if (!ksp->reason) PetscCall(SolveByLooks(ksp, b, x, nullspace, rnorm));
+    if (!ksp->reason) PetscCall(RelaxByLooks(ksp, b, x, nullspace, rnorm));
   }
   if (bai->research) PetscCall(BAIResearchEnd(bai));
   if (ksp->reason == KSP_DIVERGED_ITS || ksp->reason == KSP_DIVERGED_DTOL)
