@@ -5,7 +5,6 @@ and the next solve is right where one can be.\n\
   -take_all            : case exhausted_all takes all memory of the GPU for a moment, which others must not need\n\n";
 
 #define _GNU_SOURCE /* dladdr() */
-#define BAI_USE_PETSC_CUDA
 #include "check.h"
 #include "../src/relaxation/engine.h"
 #include "gallery.h"

@@ -1,4 +1,3 @@
-#define BAI_USE_PETSC_CUDA
 #include "bench.h"
 #include "baicompat.h"
 #include "hypre.h"

@@ -1,7 +1,6 @@
 /*
    Many levels of a matrix: their set-up, new values, and a cycle
 */
-#define BAI_USE_PETSC_CUDA
 #include "hierarchy.h"
 #include "rules.h"
 #include "../common/hash.h"

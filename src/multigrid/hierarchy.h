@@ -78,20 +78,44 @@ PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
 
+/* Whether levels are set up as options and solves ask for them, on the stream that PETSc works on now */
+static inline PetscErrorCode BAIHierarchyIsAsAsked(const BAI *bai, PetscBool *is)
+{
+  const BAIHierarchy h      = bai->hierarchy;
+  void              *stream = h->p.stream;
+  int                device;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (h->ready && h->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(bai->node.rank, &device, &stream));
+  *is = (PetscBool)(h->ready && !h->deferred && bai->change == h->change && h->single == h->single_set &&
+                    h->no_over == h->no_over_set &&
+                    !(h->not_single && h->info.single && h->options.single == PETSC_BOOL3_UNKNOWN) &&
+                    bai->options.backend == h->backend_set && stream == h->p.stream);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (h->backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
+  else PetscCall(BAILogDeviceFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Flops of a solve by the engine on this rank */
 static inline PetscLogDouble BAISolveFlops(const struct BAIHierarchy_ *h, BAIInt its)
 {
   return (PetscLogDouble)(its + 1) * (h->flops + h->flops_product);
 }
 
-/* bind.c: the arrays of b and x during a call of the engine */
+/* vec.c: the arrays of b and x during a call of the engine */
 typedef struct {
   Vec        b, x;   /* those of the caller, or copies of them */
   BAIAccess  access; /* to x */
   BAIScalar *barray, *xarray;
 } BAILevelsVectors;
 
-PETSC_INTERN PetscErrorCode BAIHierarchyIsAsAsked(const BAI *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
@@ -99,8 +123,6 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 
 PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
-PETSC_INTERN PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *, PetscLogDouble);
-PETSC_INTERN double         BAILevelsFlops(const BAILevelsInfo *, BAIInt, int);
 
 /* ranks.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);

@@ -181,3 +181,23 @@ void BAILevelsDestroy(BAILevels *levels)
   free(*levels);
   *levels = NULL;
 }
+
+/* A level's part of a cycle: two visits, and the residual between them, or a product with its inverse */
+static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters, int exact)
+{
+  return exact ? 2.0 * (double)level->rows * (double)level->rows
+               : 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz;
+}
+
+/* Rows are those of all ranks, as they say which levels are visited twice */
+double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
+{
+  double visits = 1, flops = 0;
+
+  for (int l = 0; l < info->levels; l++) {
+    if (l && l < info->levels - 1 && BAIRepeats(info->hermitian, info->modes, above + l, info->level[l].rows))
+      visits *= 2;
+    flops += visits * FlopsOfVisits(&info->level[l], local_iters, info->exact && l == info->levels - 1);
+  }
+  return flops;
+}

@@ -171,7 +171,9 @@ typedef struct BAILevels_ *BAILevels;
    BAI_ERR_MEMORY: there is no room for a level, or for what it takes to make it
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
-void      BAILevelsDestroy(BAILevels *);
+/* Flops of a cycle on this rank; above: see BAILevelsParameters */
+double BAILevelsFlops(const BAILevelsInfo *, BAIInt local_iters, int above);
+void   BAILevelsDestroy(BAILevels *);
 
 /*
    Levels of a matrix that is distributed over ranks. Aggregates are of rows of one rank, and coarse matrices are

@@ -149,7 +149,7 @@ static inline PetscErrorCode BAICheckVariant(void)
    The stream that PETSc works on, and which device to take: PETSc's own (-1), or, if PETSc knows no devices, the rank's
    number on its node
 */
-#if defined(PETSC_HAVE_CUDA) && defined(BAI_USE_PETSC_CUDA)
+#if defined(PETSC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
   #if PETSC_VERSION_LT(3, 20, 0)
 static inline PetscErrorCode PetscGetCurrentCUDAStream(cudaStream_t *stream)

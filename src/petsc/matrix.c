@@ -1,7 +1,6 @@
 /*
    A Mat as the engine reads it: checks, a copy where it is of another type than aij, its parts, and their arrays
 */
-#define BAI_USE_PETSC_CUDA
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
 

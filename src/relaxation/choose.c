@@ -1,7 +1,6 @@
 /*
    The choices of a relaxation: what its options stand for, by the matrix and where this rank runs
 */
-#define BAI_USE_PETSC_CUDA
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
 #include <float.h>

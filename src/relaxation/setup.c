@@ -2,7 +2,6 @@
    Set-up of a relaxation: chooses what the options leave open, compares it with what is in use, and has the engine made
    or given new values
 */
-#define BAI_USE_PETSC_CUDA
 #include "../petsc/baiimpl.h"
 #include <petsc/private/petscimpl.h>
 
