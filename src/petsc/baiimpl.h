@@ -59,7 +59,7 @@ struct BAI_ {
   BAIResearch   research; /* NULL unless options of research ask for it */
   Vec           r, c;     /* BAINeedWork(): residual, and correction of x */
 
-  /* The matrix: matrix.c */
+  /* The matrix: mat.c */
   Mat        aij;    /* A copy of the matrix, if that is of another type, or its transpose; NULL: neither */
   BAIVersion of_aij; /* The matrix that it was made of */
 
@@ -104,7 +104,7 @@ PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], siz
 PETSC_INTERN PetscErrorCode BAISetOption(PetscObject, const BAIFace *, const char field[], const void *value);
 PETSC_INTERN PetscErrorCode BAIGetOption(PetscObject, const BAIFace *, const char field[], void *value);
 
-/* matrix.c */
+/* mat.c */
 PETSC_INTERN PetscErrorCode BAITakeValues(const BAI *, Mat, PetscBool anyway, BAIVersion *known, PetscBool *others);
 PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
