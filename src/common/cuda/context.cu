@@ -7,7 +7,6 @@
    long: where it turns out to be, or where the last two were
 */
 #include "follow.h"
-#include "scan_sort.h"
 #include <chrono>
 #include <mutex>
 #include <stdio.h>
@@ -45,24 +44,6 @@ BAIStatus BAICUDAIsReady(void *stream)
   CUDATry(cudaStreamIsCapturing((cudaStream_t)stream, &capture));
   if (capture == cudaStreamCaptureStatusNone) return BAIStatusOf(BAI_OK);
   return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
-}
-
-/* Kernels follow each other if the device says that it has code that was written for one which knows how to, not what
-   the driver may have made of older code */
-BAIStatus BAIContextOpen(BAIContext *context, int device, void *stream)
-{
-  int version;
-
-  *context            = BAIContext{};
-  context->stream     = (cudaStream_t)stream;
-  context->processors = 1;
-  BAITry(BAICUDASetDevice(device));
-  BAITry(BAICUDAIsReady(stream));
-  CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaDeviceGetAttribute(&context->processors, cudaDevAttrMultiProcessorCount, device));
-  BAITry(BAICodeVersion(&version));
-  context->follows = version >= 900;
-  return BAIStatusOf(BAI_OK);
 }
 
 void BAIContextClose(BAIContext *context)

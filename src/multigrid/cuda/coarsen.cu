@@ -3,6 +3,7 @@
 */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
+#include <vector>
 
 enum {
   THREADS = 256
@@ -261,4 +262,61 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
   if (state->p.modes && L->m) BAITry(BAIDeviceOrthonormalize(state, L));
   *count = L->m;
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
+}
+
+/* Tells apart the ghosts of each aggregate, of which there are fewer than a set has bits, and gives them and their
+   aggregates numbers behind those of this rank */
+static BAIStatus TakeGhosts(BAILevelsState state, const BAIDeviceLevel *L, BAIInt ghosts, const BAIInt *aggregate,
+                            int *ghost, int *member)
+{
+  std::vector<BAIInt> of((size_t)L->A.ghosts), number(of.size()), members((size_t)ghosts);
+
+  for (size_t g = 0; g < of.size(); g++) {
+    of[g]     = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
+    number[g] = aggregate[g] < 0 ? 0 : members[(size_t)aggregate[g]]++ % BAI_SET;
+  }
+  BAITry(BAINarrow(state, of.size(), of.data(), ghost));
+  return BAINarrow(state, number.size(), number.data(), member);
+}
+
+BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+{
+  BAIDeviceLevel *L = BAIDeviceLast(state), *next = L + 1;
+  const size_t    modes = (size_t)state->p.modes, room = (size_t)L->A.ghosts;
+  BAIRoom         rooms[2];
+  int            *ghost = NULL, *member = NULL;
+
+  if (BAIRowsOfNext((int64_t)L->m + ghosts, state->p.modes) > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  state->levels++;
+  next->grid     = L->next;
+  next->A.ghosts = (int)BAIRowsOfNext(ghosts, state->p.modes);
+  BAINextModes(state);
+  if (!L->A.n || !L->m) return BAIStatusOf(BAI_OK);
+  if (room) {
+    BAITry(rooms[0].Get(state, room, &ghost));
+    BAITry(rooms[1].Get(state, room, &member));
+    BAITry(TakeGhosts(state, L, ghosts, aggregate, ghost, member));
+  }
+  if (modes) {
+    if (room) {
+      CUDATry(cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, P, room * modes * sizeof(*P), cudaMemcpyHostToDevice,
+                              state->s.stream));
+      CUDATry(cudaStreamSynchronize(state->s.stream));
+    }
+    return BAIModesGalerkin(state, L, (int)ghosts, ghost, next);
+  }
+  BAITry(BAIGalerkinPattern(state, L, (int)ghosts, ghost, next));
+  if (state->over != 1) BAITry(BAISidesCreate(state, L, next->A, &state->sides));
+  return BAIGalerkinSums(state, L, false, member, state->sides, next);
+}
+
+BAIStatus BAIDeviceNewValues(BAILevelsState state, BAIDeviceLevel *L)
+{
+  BAIDeviceLevel *C     = L + 1;
+  BAISides        sides = {};
+
+  if (L->P) return BAIModesSums(state, L, C, false);
+  if (state->over != 1) BAITry(BAISidesCreate(state, L, C->A, &sides));
+  BAITry(BAIGalerkinSums(state, L, false, NULL, sides, C));
+  return BAISidesSoften(state, NULL, &sides, C->A);
 }

@@ -237,6 +237,8 @@ struct BAIDeviceFit {
   BAIStatus End(BAILevelsState, bool values_only);
 };
 BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *);
+/* coarsen.cu: new values of the next level's matrix */
+BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
 /* galerkin.cu: to[i] = k, or from[k], with k = i/rows, or that modulo fields */
 BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
 /* Numbers of the host, to the device */
@@ -255,8 +257,9 @@ BAIStatus BAIGalerkinPattern(BAILevelsState, BAIDeviceLevel *, int ghosts, const
    number of each ghost in its aggregate */
 BAIStatus BAIGalerkinSums(BAILevelsState, const BAIDeviceLevel *, bool magnitudes, const int *member, const BAISides &,
                           BAIDeviceLevel *next);
-/* New values of the next level's matrix */
-BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
+/* Room for the data that soften the couplings of the next level's matrix, and the softening itself, which frees them */
+BAIStatus BAISidesCreate(BAILevelsState, const BAIDeviceLevel *, const BAIRows &, BAISides *);
+BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *, const BAIRows &);
 /* Frees a level's matrix, unless it is the caller's; and how that of the next level, with so many entries, was
    summed */
 void BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
