@@ -51,7 +51,7 @@ static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const 
 
 /* Of some rows the one with the most neighbours that follow shows the grid */
 void BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
-                 BAINumbering *grid)
+                 const BAIScalar *a, BAINumbering *grid)
 {
   BAIInt offset[BAI_GRID_ROW];
   int    most = 0;
@@ -64,7 +64,7 @@ void BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt ro
       const BAIInt ahead = j[k] - (begin + r);
       int          at;
 
-      if (ahead <= 0 || j[k] >= n) continue;
+      if (ahead <= 0 || j[k] >= n || a[k] == (BAIScalar)0) continue;
       for (at = count++; at > 0 && offset[at - 1] > ahead; at--) offset[at] = offset[at - 1];
       offset[at] = ahead;
     }

@@ -16,6 +16,12 @@ enum {
    of their terms */
 #define BAI_SUM_ROUNDING (1e5 * PETSC_MACHINE_EPSILON)
 
+/* Constants on each field, where these are coupled and no near null space is attached: nearnull.c */
+typedef struct {
+  int count; /* 0: none */
+  Vec constant[BAI_LEVELS_MODES];
+} BAIFields;
+
 /* Options as users set them */
 typedef struct {
 #define OPTION(field, Function, type, ...) type field;
@@ -60,6 +66,9 @@ struct BAIHierarchy_ {
   double              flops_product;
   PetscInt            setups, updates;
 
+  BAIFields  fields;
+  BAIScaling scaling;
+
   /* The matrix */
   BAIMatrix  M;      /* This rank's part: its arrays, which must stay where they are */
   PetscBool  device; /* These arrays are on a device */
@@ -74,7 +83,6 @@ PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
-PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
 
@@ -123,6 +131,12 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 
 PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
+
+/* nearnull.c */
+PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, uint64_t *);
+PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat);
+PETSC_INTERN PetscErrorCode BAIFieldsReset(BAIFields *);
+PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int, Vec[]);
 
 /* ranks.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);

@@ -28,6 +28,7 @@ BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p
   info->less      = info->negative ? found->more : found->less;
   info->more      = info->negative ? found->less : found->more;
   info->largest   = found->most;
+  info->least     = found->least;
   info->norm      = found->norm;
   info->skew      = found->skew;
   info->coupled   = found->coupled;

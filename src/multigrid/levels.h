@@ -127,7 +127,8 @@ typedef struct {
   int          solves;     /* a rank's part: BAILevelsSolve() may be called */
   int          modes;      /* columns of P of each aggregate, 0: one, of ones */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
-  double       largest;    /* diagonal entry, its magnitude */
+  double       largest;    /* diagonal entry, its magnitude; */
+  double       least;      /* and the least one */
   double  skew, coupled;   /* of a rank's part, sums over the entries of ghosts: see BAILevelsSkew(), and magnitudes */
   double  norm;  /* of the magnitudes of a row's entries the largest sum, infinite if an entry is not finite */
   int64_t bytes; /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */

@@ -139,7 +139,7 @@ BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIInd
     const double w = (double)BAIAggregateMagnitude(A->a[k]);
     int          offset[3], axis;
 
-    if (A->j[k] >= A->n) continue;
+    if (A->j[k] >= A->n || w == 0) continue;
     if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look->other = 1;
     axis = BAIGridAxis(offset);
     for (int d = 0; d < 3; d++) { /* so that a device keeps the sums in registers */
@@ -212,12 +212,13 @@ BAI_INLINE BAIIndex BAIProposal(const BAIMatching *m, BAIIndex i, BAIReal *weigh
   for (BAIIndex k = A->i[i]; k < A->i[i + 1]; k++) {
     const BAIIndex j = A->j[k];
 
-    if (j == i || j >= A->n) continue;
+    if (j == i) continue;
+    sum += BAIAggregateMagnitude(A->a[k]);
+    if (j >= A->n) continue;
     const BAIReal  w = BAIMatchWeight(m->both ? A->a[k] + BAIConj(BAIEntry(A, j, i)) : A->a[k], m->d[i], m->d[j],
                                      m->exact);
     const uint64_t e = BAIMatchKey((int)i, (int)j);
 
-    sum += BAIAggregateMagnitude(A->a[k]);
     if (m->field && m->field[j] != m->field[i]) continue;
     if (w > most) most = w;
     if (w > 0 && m->mate[j] >= 0 && (m->mate[j] == j) != m->join && BAIMatchIsBetter(w, e, best, key)) {

@@ -429,7 +429,7 @@ extern "C" {
 /* The numbering of a matrix of n rows, or of a part of all of them, as some rows from number begin on show it: rows
    that follow each other from the middle on, whose columns are j[i[r] - i[0]] to j[i[r + 1] - i[0] - 1] */
 void BAIGridFind(BAIInt n, const BAILevelsParameters *, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
-                 BAINumbering *);
+                 const BAIScalar *a, BAINumbering *);
 /* The points of a box in each direction; all are 1 where the couplings say that it is no grid */
 void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIBox *);
 /* How many aggregates n rows are in, and the rows of the largest one; those of a block if there is no memory to

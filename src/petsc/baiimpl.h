@@ -44,6 +44,15 @@ typedef struct {
   double      cores; /* Cores of the node that are for this rank. */
 } BAINode;
 
+/* A preconditioner is that of L A R: scaling.c */
+typedef struct {
+  Vec              left, right; /* the diagonals of L and R; NULL: it is that of A */
+  Mat              matrix;      /* L A R, for values of A in this state; NULL: not made yet */
+  PetscObjectState state, nonzero;
+  Vec              r;        /* L times a right-hand side */
+  PetscBool        smoothed; /* left = right is a vector that Jacobi steps made smooth */
+} BAIScaling;
+
 /* The data of a PCBAI or PCBAIMG, and the first part of that of a KSPBAI */
 struct BAI_ {
   PetscObject    obj; /* The KSP or PC */
@@ -116,6 +125,19 @@ PETSC_INTERN PetscErrorCode BAIGetRows(BAIBackend, Mat, BAICSR *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIGetMatrix(BAIBackend, Mat, Mat, PetscInt, BAIMatrix *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
+
+/* scaling.c */
+#define BAI_UNITS           16   /* diagonal entries of a field that differ by less need not be in different units */
+#define BAI_UNITS_OF_FIELDS 2    /* nor means of them of several fields */
+#define BAI_ANNIHILATED     0.25 /* A nearly annihilates w if the mean of |(A w)_i| / (|a_ii| w_i) is at most this */
+PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
+PETSC_INTERN PetscErrorCode BAIUnitsVary(MPI_Comm, PetscReal, PetscReal, PetscInt, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIScalingImprove(BAIScaling *, Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
+PETSC_INTERN PetscErrorCode BAIScalingTranspose(const BAIScaling *, BAIScaling *);
+PETSC_INTERN PetscErrorCode BAIScalingReset(BAIScaling *);
+PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIConstantsOfFields(Vec, PetscInt, Vec, PetscReal *);
 
 /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);

@@ -99,6 +99,7 @@ static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transpose
     if (!t->hierarchy) PetscCall(BAIHierarchyCreate(t));
     if (t->origin_setups != h->setups) PetscCall(BAIHierarchyReset(t));
     PetscCall(SetNearNullSpace(given, t->aij));
+    PetscCall(BAIScalingTranspose(&h->scaling, &t->hierarchy->scaling));
     t->options.backend           = h->backend;
     t->options.exchange          = bai->options.exchange;
     t->hierarchy->options        = h->options;

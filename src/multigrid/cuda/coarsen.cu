@@ -137,17 +137,26 @@ struct Between {
   ~Between() { BAIDeviceFreeMatrix(state, &level); }
 };
 
-/* The matrix of m aggregates of the rows of another one: sums of entries, or of their magnitudes */
+/* The matrix of m aggregates of the rows of another one: sums of entries, or of their magnitudes. All ghosts together
+   are one more column, see host/coarsen.c */
 static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int m, int *aggregate, bool magnitudes,
                             BAIDeviceLevel *between)
 {
   BAIDeviceLevel fine = of;
   BAISides       none = {};
+  BAIRoom        room;
+  int           *ghost = NULL;
 
   fine.m         = m;
   fine.aggregate = aggregate;
   fine.gather    = {};
-  BAITry(BAIGalerkinPattern(state, &fine, 0, NULL, between));
+  if (of.A.ghosts) {
+    const std::vector<BAIInt> all((size_t)of.A.ghosts, m);
+
+    BAITry(room.Get(state, all.size(), &ghost));
+    BAITry(BAINarrow(state, all.size(), all.data(), ghost));
+  }
+  BAITry(BAIGalerkinPattern(state, &fine, of.A.ghosts ? 1 : 0, ghost, between));
   BAITry(BAIGalerkinSums(state, &fine, magnitudes, NULL, none, between));
   BAIDeviceFreeGather(state, &fine, between->A.nnz);
   return BAIStatusOf(BAI_OK);

@@ -254,9 +254,10 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool valu
 
 BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIRows &A, BAINumbering *grid)
 {
-  const int        begin = A.n / 2, rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
-  std::vector<int> i((size_t)rows + 1), j;
-  int              known = 0; /* rows up to the first that is too long */
+  const int              begin = A.n / 2, rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
+  std::vector<int>       i((size_t)rows + 1), j;
+  std::vector<BAIScalar> a;
+  int                    known = 0; /* rows up to the first that is too long */
 
   *grid = BAINumbering{};
   if (!rows) return BAIStatusOf(BAI_OK);
@@ -264,11 +265,15 @@ BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, 
   CUDATry(cudaStreamSynchronize(state->s.stream));
   while (known < rows && i[(size_t)known + 1] - i[(size_t)known] <= BAI_GRID_ROW) known++;
   j.resize((size_t)(i[(size_t)known] - i[0]));
-  if (!j.empty())
+  a.resize(j.size());
+  if (!j.empty()) {
     CUDATry(cudaMemcpyAsync(j.data(), A.j + i[0], j.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+    CUDATry(
+      cudaMemcpyAsync(a.data(), A.a + i[0], a.size() * sizeof(BAIScalar), cudaMemcpyDeviceToHost, state->s.stream));
+  }
   CUDATry(cudaStreamSynchronize(state->s.stream));
   const std::vector<BAIInt> wide_i(i.begin(), i.end()), wide_j(j.begin(), j.end());
 
-  BAIGridFind(A.n, p, begin, known, wide_i.data(), wide_j.data(), grid);
+  BAIGridFind(A.n, p, begin, known, wide_i.data(), wide_j.data(), a.data(), grid);
   return BAIStatusOf(BAI_OK);
 }

@@ -72,6 +72,19 @@ static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
   return m;
 }
 
+/* The matrix of m aggregates of the rows of another one. All ghosts together are one more column, as couplings to them
+   count where it is asked whether a row dominates */
+static BAIStatus Aggregated(const BAIRows *A, BAIInt m, const BAIInt *aggregate, BAIRows *C)
+{
+  BAIInt   *ghost  = malloc(((size_t)A->ghosts + 1) * sizeof(*ghost));
+  BAIStatus status = BAIStatusOf(BAI_ERR_MEMORY);
+
+  for (BAIInt g = 0; g < A->ghosts && ghost; g++) ghost[g] = m;
+  if (ghost) status = BAIHostGalerkin(A, m, A->ghosts ? 1 : 0, aggregate, ghost, C, NULL);
+  free(ghost);
+  return status;
+}
+
 /* How strongly points are coupled that so many rows make up: the sum of the magnitudes of their entries */
 static BAIStatus Points(const BAIRows *A, BAIInt rows, BAIRows *points)
 {
@@ -82,7 +95,7 @@ static BAIStatus Points(const BAIRows *A, BAIInt rows, BAIRows *points)
   sizes.a = malloc(((size_t)A->nnz + 1) * sizeof(*sizes.a));
   for (BAIInt i = 0; i < A->n && point; i++) point[i] = i / rows;
   for (int64_t k = 0; k < A->nnz && sizes.a; k++) sizes.a[k] = BAIAggregateMagnitude(A->a[k]);
-  if (point && sizes.a) status = BAIHostGalerkin(&sizes, A->n / rows, 0, point, NULL, points, NULL);
+  if (point && sizes.a) status = Aggregated(&sizes, A->n / rows, point, points);
   free(point);
   free(sizes.a);
   return status;
@@ -108,7 +121,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
     for (BAIInt i = 0; i < C.n && field; i++)
       if (mate[i] >= i) field[pair[i]] = field[i]; /* pair[i] <= i */
     if (pass + 1 == passes) break;
-    status = BAIHostGalerkin(&C, L->m, 0, pair, NULL, &D, NULL);
+    status = Aggregated(&C, L->m, pair, &D);
     if (pass) BAIHostFreeRows(&C);
     C = D;
   }

@@ -9,7 +9,7 @@ void BAIHostFindGrid(const BAIRows *A, const BAILevelsParameters *p, BAINumberin
 {
   const BAIInt begin = A->n / 2, rows = A->n - begin < BAI_GRID_LOOKS ? A->n - begin : BAI_GRID_LOOKS;
 
-  BAIGridFind(A->n, p, begin, rows, A->i + begin, A->j + A->i[begin], grid);
+  BAIGridFind(A->n, p, begin, rows, A->i + begin, A->j + A->i[begin], A->a + A->i[begin], grid);
 }
 
 void BAIHostBoxes(const BAIRows *A, const BAINumbering *grid, BAIBox *box)

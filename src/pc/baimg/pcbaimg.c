@@ -132,6 +132,9 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   if (h->ranks)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
                                      BAIRankLevelsCount(h->ranks)));
+  if (h->scaling.left)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  of the matrix with its %s scaled\n",
+                                     h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
   if (!table) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Table(i, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
@@ -260,7 +263,13 @@ const BAIFace BAIFaceMG =
    number of ranks. -pc_view says how many levels are distributed.
 
    If the block size of the matrix is more than one, only unknowns of the same field make up an aggregate: see
-   `MatSetBlockSize()`.
+   `MatSetBlockSize()`. If rows of different fields are coupled, and A nearly annihilates a constant on each field,
+   these constants are taken as near null space.
+
+   Iterations hardly depend on the units of unknowns and equations. If diagonal entries differ by more than 16, or means
+   of fields by more than 2, and A does not annihilate constants, levels are those of the matrix scaled: by the mean
+   diagonal entry of each field, or by a vector w for which A w is nearly zero. That is kept for new values. -pc_view
+   says so.
 
    With a near null space attached, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, aggregates are of
    points, whose unknowns are as many as the block size. P then has a column for each vector of the near null space on

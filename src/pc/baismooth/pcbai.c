@@ -6,14 +6,81 @@
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 typedef struct {
-  BAI  bai;             /* the first, as what KSPBAI has as well expects it there */
-  char needs_fixed[64]; /* the KSP met outside, if it expects a fixed preconditioner and this is none */
+  BAI           bai;             /* the first, as what KSPBAI has as well expects it there */
+  char          needs_fixed[64]; /* the KSP met outside, if it expects a fixed preconditioner and this is none */
+  BAIScaling    scaling;
+  PetscObjectId scaled; /* the matrix that scaling was looked for */
 } PC_BAI;
+
+/* Whether the units of a matrix have to be looked at */
+static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
+{
+  Vec       d;
+  PetscReal least, largest;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &d, NULL));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecAbs(d));
+  PetscCall(VecMin(d, NULL, &least));
+  PetscCall(VecMax(d, NULL, &largest));
+  PetscCall(VecDestroy(&d));
+  PetscCall(BAIUnitsVary(PetscObjectComm((PetscObject)A), largest, least, fields, do_vary));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix to relax with: scaled, if the local sweeps are damped by rows, which depends on units. Whether it has to
+   be is found once for a matrix */
+static PetscErrorCode GetMatrix(PC pc, Mat *A)
+{
+  PC_BAI       *p = (PC_BAI *)pc->data;
+  PetscObjectId id;
+  PetscInt      fields;
+  PetscBool     vary = PETSC_FALSE, hermitian;
+
+  PetscFunctionBegin;
+  PetscCall(BAICheckMatrix(p->bai.obj, pc->pmat));
+  PetscCall(BAIConvert(&p->bai, pc->pmat, A));
+  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &id));
+  PetscCall(MatGetBlockSize(*A, &fields));
+  if (id != p->scaled) {
+    PetscCall(BAIScalingReset(&p->scaling));
+    if (p->bai.options.local_omega == 0.0) PetscCall(UnitsVary(*A, fields, &vary));
+    if (vary) {
+      PetscCall(BAILooksHermitian(*A, &hermitian));
+      if (hermitian) PetscCall(BAIScalingFind(p->bai.obj, *A, fields, hermitian, &p->scaling));
+    }
+    p->scaled = id;
+  }
+  PetscCall(BAIScalingGetMatrix(&p->scaling, *A, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode PCSetUp_BAI(PC pc)
 {
+  Mat A;
+
   PetscFunctionBegin;
-  PetscCall(BAISetUp((BAI *)pc->data, pc->pmat));
+  PetscCall(GetMatrix(pc, &A));
+  PetscCall(BAISetUp((BAI *)pc->data, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Global iterations for A x = b; bai is that of the PC, or its transpose. Of a matrix that is scaled with w these are
+   for w A w y = w b, where x = w y */
+static PetscErrorCode Run(PC pc, BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt its, const BAIStep *step)
+{
+  const BAIScaling *s = &((PC_BAI *)pc->data)->scaling;
+
+  PetscFunctionBegin;
+  if (!s->left) {
+    PetscCall((*bai->relax.run)(bai, b, x, guess_zero, its, step, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecPointwiseMult(s->r, b, s->left));
+  if (!guess_zero) PetscCall(VecPointwiseDivide(x, x, s->left));
+  PetscCall((*bai->relax.run)(bai, s->r, x, guess_zero, its, step, NULL));
+  PetscCall(VecPointwiseMult(x, x, s->left));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +158,7 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
   PetscFunctionBegin;
   PetscCall(SetUpIfAsked(pc));
   PetscCall(StepOf(bai, BAI_ALTERNATE, &step));
-  PetscCall((*bai->relax.run)(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
+  PetscCall(Run(pc, bai, b, x, PETSC_TRUE, bai->options.its, &step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,8 +193,8 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x
                              nearer */
     for (PetscInt k = 0; k < its; k++)
-      PetscCall((*bai->relax.run)(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
-  } else PetscCall((*bai->relax.run)(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+      PetscCall(Run(pc, bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step));
+  } else PetscCall(Run(pc, bai, b, x, guess_zero, its * bai->options.its, &step));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,12 +251,11 @@ static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
   PetscCall(MatIsSymmetricKnown(pc->pmat, &known, &symmetric));
   if (!known || !symmetric) PetscCall(BAISetUpTransposed(bai, &transposed));
   if (step.mode == BAI_MODE_COLOR && bai->options.its % 2) {
-    PetscCall((*transposed->relax.run)(transposed, b, x, PETSC_TRUE, 1, &step, NULL));
+    PetscCall(Run(pc, transposed, b, x, PETSC_TRUE, 1, &step));
     done = 1;
   }
   step.direction = BAI_ALTERNATE;
-  if (done < bai->options.its)
-    PetscCall((*transposed->relax.run)(transposed, b, x, (PetscBool)!done, bai->options.its - done, &step, NULL));
+  if (done < bai->options.its) PetscCall(Run(pc, transposed, b, x, (PetscBool)!done, bai->options.its - done, &step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,8 +319,12 @@ static PetscErrorCode PCSetFromOptions_BAI(PC pc, BAIOptionItems PetscOptionsObj
 
 static PetscErrorCode PCReset_BAI(PC pc)
 {
+  PC_BAI *p = (PC_BAI *)pc->data;
+
   PetscFunctionBegin;
-  PetscCall(BAIReset((BAI *)pc->data));
+  PetscCall(BAIScalingReset(&p->scaling));
+  p->scaled = 0;
+  PetscCall(BAIReset(&p->bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,6 +404,9 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .type = PC
 
    Local sweeps must be damped to smooth: with `local_omega` one, a Jacobi sweep does not reduce the fastest oscillation
    in a block.
+
+   Damping by rows depends on units. So if `local_omega` is zero a Hermitian matrix whose diagonal varies, and that does
+   not annihilate constants, is scaled first, as `PCBAIMG` does it.
 
    A zero or missing diagonal entry is replaced by 1, as in `PCJACOBI`; -info and the view say in how many rows. Coarse
    matrices of `PCGAMG` may have rows of zeros.

@@ -1,0 +1,239 @@
+/*
+   The near null space that coarse levels get: the one that is attached to the matrix; or else, where the fields of a
+   matrix with a block size are strongly coupled, a constant on each of them
+*/
+#include "hierarchy.h"
+#include "../common/hash.h"
+#include <petsc/private/petscimpl.h>
+
+/* Fields are strongly coupled if entries between different ones have at least this norm, as a part of that of entries
+   within fields */
+static const PetscReal strong = 0.1;
+
+/* w on one field, with the sign of a hash if signs, and zero on the others */
+static PetscErrorCode OnField(Vec w, PetscInt fields, PetscInt field, PetscBool signs, Vec v)
+{
+  const PetscScalar *in;
+  PetscScalar       *out;
+  PetscInt           n, first;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(w, &n));
+  PetscCall(VecGetOwnershipRange(w, &first, NULL));
+  PetscCall(VecGetArrayRead(w, &in));
+  PetscCall(VecGetArrayWrite(v, &out));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal sign = signs && BAIHash((uint64_t)(first + i)) & 1 ? -1 : 1;
+
+    out[i] = (first + i) % fields == field ? sign * in[i] : 0;
+  }
+  PetscCall(VecRestoreArrayWrite(v, &out));
+  PetscCall(VecRestoreArrayRead(w, &in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds, over all rows i, squares of w_i y_i to those of this field or of the others, for y = A r with random signs r:
+   that is the sum of the squares of the entries that couple them. And the magnitudes of y_i / (d_i w_i) */
+static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, PetscReal square[2], PetscReal *ratio)
+{
+  const PetscScalar *scale, *diagonal, *value;
+  PetscInt           n, first;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(w, &n));
+  PetscCall(VecGetOwnershipRange(w, &first, NULL));
+  PetscCall(VecGetArrayRead(w, &scale));
+  PetscCall(VecGetArrayRead(d, &diagonal));
+  PetscCall(VecGetArrayRead(y, &value));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal size = PetscAbsScalar(scale[i] * value[i]), dw2 = PetscRealPart(diagonal[i] * scale[i] * scale[i]);
+    const PetscBool other = (PetscBool)((first + i) % fields != field);
+
+    square[other] += PetscSqr(size) - (other ? 0 : PetscSqr(dw2));
+    if (dw2 > 0) *ratio += size / dw2;
+  }
+  PetscCall(VecRestoreArrayRead(y, &value));
+  PetscCall(VecRestoreArrayRead(d, &diagonal));
+  PetscCall(VecRestoreArrayRead(w, &scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether constants on each field have to be on coarse levels together: rows of different fields are strongly coupled,
+   and A nearly annihilates them. The unknowns of an element of a discontinuous method are coupled as strongly, but it
+   is a sum over all of them that is annihilated */
+static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
+{
+  Vec       d, w, v, y;
+  PetscReal found[3] = {0, 0, 0}, unused[2] = {0, 0}, ignored = 0, differ;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &v, &y));
+  PetscCall(VecDuplicate(v, &d));
+  PetscCall(VecDuplicate(v, &w));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecAbs(d));
+  PetscCall(BAIConstantsOfFields(d, fields, w, &differ));
+  PetscCall(VecGetSize(d, &n));
+  for (PetscInt f = 0; f < fields; f++) {
+    PetscCall(OnField(w, fields, f, PETSC_TRUE, v));
+    PetscCall(MatMult(A, v, y));
+    PetscCall(Add(w, d, y, fields, f, found, &ignored));
+    PetscCall(OnField(w, fields, f, PETSC_FALSE, v));
+    PetscCall(MatMult(A, v, y));
+    PetscCall(Add(w, d, y, fields, f, unused, &found[2]));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, found, 3, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  *are = (PetscBool)(found[1] >= strong * strong * found[0] &&
+                     found[2] <= (PetscReal)BAI_ANNIHILATED * (PetscReal)(n * fields));
+  PetscCall(
+    PetscInfo(A,
+              "Fields: %g of what couples rows of a field couples different ones; of |(A w)_i|/(|a_ii| w_i) for "
+              "constants w on a field the mean is %g\n",
+              (double)PetscSqrtReal(found[1] / found[0]), (double)(found[2] / (PetscReal)(n * fields))));
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIFieldsReset(BAIFields *f)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < f->count; k++) PetscCall(VecDestroy(&f->constant[k]));
+  f->count = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes a constant on each field if a matrix without near null space asks for that; the transposed operator has those of
+   the other one */
+PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
+{
+  BAIFields   *f = &bai->hierarchy->fields;
+  MatNullSpace space;
+  PetscInt     fields;
+  PetscBool    are;
+  Vec          one;
+
+  PetscFunctionBegin;
+  PetscCall(BAIFieldsReset(f));
+  PetscCall(MatGetNearNullSpace(given, &space));
+  PetscCall(MatGetBlockSize(A, &fields));
+  if (space || fields == 1 || fields > BAI_LEVELS_MODES || bai->hierarchy->chip) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->origin) are = (PetscBool)(bai->origin->hierarchy->fields.count > 0);
+  else PetscCall(AreCoupled(A, fields, &are));
+  if (!are) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &one, NULL));
+  PetscCall(VecSet(one, 1.0));
+  for (f->count = 0; f->count < fields; f->count++) {
+    PetscCall(VecDuplicate(one, &f->constant[f->count]));
+    PetscCall(OnField(one, fields, f->count, PETSC_FALSE, f->constant[f->count]));
+  }
+  PetscCall(VecDestroy(&one));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a vector is the constant, or zero */
+static PetscErrorCode IsConstant(Vec v, PetscBool *is)
+{
+  PetscScalar sum;
+  PetscReal   norm;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(VecSum(v, &sum));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  PetscCall(VecGetSize(v, &n));
+  *is = (PetscBool)(PetscAbsScalar(sum) >=
+                    (1 - (PetscReal)100 * PETSC_SQRT_MACHINE_EPSILON) * norm * PetscSqrtReal((PetscReal)n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The near null space of the matrix of users, as the modes of its coarse levels: vector k of them, NULL for the
+   constant. None if it has the constant alone, which coarse levels have in any case. id: of others it is another one
+*/
+PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, uint64_t *id)
+{
+  MatNullSpace space;
+  PetscInt     n, count, rows;
+  const Vec   *vecs;
+  PetscBool    constant, same;
+  PetscLayout  layout;
+
+  PetscFunctionBegin;
+  *modes = 0;
+  *id    = 0;
+  PetscCall(MatGetNearNullSpace(given, &space));
+  if (!space) {
+    for (int k = 0; k < bai->hierarchy->fields.count; k++) mode[k] = bai->hierarchy->fields.constant[k];
+    *modes = bai->hierarchy->fields.count;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
+  count = n + (constant ? 1 : 0);
+  for (PetscInt k = 0; k < n; k++) {
+    PetscObjectId    number;
+    PetscObjectState state;
+
+    PetscCall(PetscObjectGetId((PetscObject)vecs[k], &number));
+    PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
+    *id = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);
+  }
+  if (!constant && n == 1 && bai->hierarchy->ready && bai->hierarchy->p.modes_id == *id) /* as set-up found out */
+    constant = (PetscBool)!bai->hierarchy->p.modes;
+  else if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
+  if (!n || (n == 1 && count == 1 && constant)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetLayouts(A, &layout, NULL));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt    length;
+    PetscLayout other;
+
+    PetscCall(VecGetSize(vecs[k], &length));
+    PetscCheck(rows == length, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_SIZ,
+               "Vector %" PetscInt_FMT " of the near null space has %" PetscInt_FMT
+               " entries, and the matrix %" PetscInt_FMT " rows",
+               k, length, rows);
+    PetscCall(VecGetLayout(vecs[k], &other));
+    PetscCall(PetscLayoutCompare(layout, other, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_INCOMP,
+               "Vector %" PetscInt_FMT " of the near null space has other numbers of entries on the ranks than the "
+               "matrix has rows",
+               k);
+  }
+  if (count > BAI_LEVELS_MODES || fields > BAI_LEVELS_MODES) {
+    PetscCall(PetscInfo(bai->obj,
+                        "The near null space is not used: %" PetscInt_FMT " vectors, block size %" PetscInt_FMT
+                        "; there may be at most %d vectors, and as large a block size\n",
+                        count, fields, BAI_LEVELS_MODES));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt k = 0; k < n; k++) mode[k] = vecs[k];
+  if (count > n) mode[n] = NULL;
+  *modes = (int)count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors of the near null space of A become those of L A R; NULL is the constant. The caller destroys them. P for A^T
+   is that for A, so its vectors are divided by the same ones */
+PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, Vec mode[])
+{
+  const BAIScaling *s     = &bai->hierarchy->scaling;
+  const Vec         right = bai->origin ? s->left : s->right;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < modes; k++) {
+    Vec divided;
+
+    PetscCall(VecDuplicate(right, &divided));
+    if (mode[k]) PetscCall(VecPointwiseDivide(divided, mode[k], right));
+    else {
+      PetscCall(VecCopy(right, divided));
+      PetscCall(VecReciprocal(divided));
+    }
+    mode[k] = divided;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,325 @@
+/*
+   Diagonal scaling of the matrix that a preconditioner is made of. That of B = L A R takes the place of that of A, and
+   is applied as R (that of B) L: so iterations do not depend on the units of unknowns and equations
+
+   Coarse levels have the constant, and rows are matched, damped and softened by the magnitudes of their entries. Units
+   change both: A becomes S A S, and what it nearly annihilates w = S^-1 1. L = R = diag(w) brings the first A back. So
+   w has to change as S^-1 does:
+
+   * If A nearly annihilates constants on each field, w is the inverse square root of the mean diagonal entry of the
+     field. For a scalar matrix that is one number, and there is nothing to do.
+   * Else, if A is Hermitian, w begins as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth.
+   * Else L and R are such that all rows and columns of |L A R| have the same sum: R. Sinkhorn,
+     P. Knopp, "Concerning nonnegative matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21,
+     1967. That is done if it makes A annihilate constants on each field.
+*/
+#include "baiimpl.h"
+#include <petsc/private/petscimpl.h>
+
+enum {
+  SMOOTHING_STEPS = 20, /* of w by Jacobi; 60 made a cycle of CG less in seven */
+  BALANCING_STEPS = 40  /* of L and R; what they leave is smooth, so that it hardly differs on an aggregate */
+};
+
+static const PetscReal least_of_smooth = 1e-3, /* where rows dominate, v of Smooth() falls to zero, or below */
+  least_of_step                        = 0.3;  /* that a step leaves of w_i; without a limit steps make it oscillate */
+
+/* w on each field is the inverse square root of the mean of d there; differ: the largest mean over the least */
+PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
+{
+  PetscReal         *sum, least = PETSC_MAX_REAL, most = 0;
+  const PetscScalar *diagonal;
+  PetscScalar       *value;
+  PetscInt           n, first;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(d, &n));
+  PetscCall(VecGetOwnershipRange(d, &first, NULL));
+  PetscCall(PetscCalloc1(2 * fields, &sum)); /* of each field the sum, and how many rows it has */
+  PetscCall(VecGetArrayRead(d, &diagonal));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt field = (first + i) % fields;
+
+    sum[2 * field] += PetscRealPart(diagonal[i]);
+    sum[2 * field + 1]++;
+  }
+  PetscCall(VecRestoreArrayRead(d, &diagonal));
+  PetscCallMPI(
+    MPI_Allreduce(MPI_IN_PLACE, sum, (PetscMPIInt)(2 * fields), MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)d)));
+  for (PetscInt f = 0; f < fields; f++) {
+    const PetscReal mean = sum[2 * f] > 0 ? sum[2 * f] / sum[2 * f + 1] : 1;
+
+    least      = PetscMin(least, mean);
+    most       = PetscMax(most, mean);
+    sum[2 * f] = 1 / PetscSqrtReal(mean);
+  }
+  *differ = most / least;
+  PetscCall(VecGetArrayWrite(w, &value));
+  for (PetscInt i = 0; i < n; i++) value[i] = sum[2 * ((first + i) % fields)];
+  PetscCall(VecRestoreArrayWrite(w, &value));
+  PetscCall(PetscFree(sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A nearly annihilates w: of |(A w)_i| / (|a_ii| w_i) the mean over all rows is small, as where boundary
+   conditions alone make it other than zero */
+static PetscErrorCode Annihilates(Mat A, Vec d, Vec w, PetscBool *does)
+{
+  Vec       Aw, dw;
+  PetscReal left;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(w, &Aw));
+  PetscCall(VecDuplicate(w, &dw));
+  PetscCall(MatMult(A, w, Aw));
+  PetscCall(VecPointwiseMult(dw, w, d));
+  PetscCall(VecPointwiseDivide(Aw, Aw, dw));
+  PetscCall(VecNorm(Aw, NORM_1, &left));
+  PetscCall(VecGetSize(w, &n));
+  *does = (PetscBool)(left <= (PetscReal)BAI_ANNIHILATED * (PetscReal)n);
+  PetscCall(PetscInfo(A, "Of |(A w)_i| / (|a_ii| w_i) the mean is %g\n", (double)(left / (PetscReal)n)));
+  PetscCall(VecDestroy(&Aw));
+  PetscCall(VecDestroy(&dw));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* w_i = d_i^power, or 1 if d_i is zero */
+static PetscErrorCode Power(Vec d, PetscReal power, Vec w)
+{
+  const PetscScalar *in;
+  PetscScalar       *out;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(d, &n));
+  PetscCall(VecGetArrayRead(d, &in));
+  PetscCall(VecGetArrayWrite(w, &out));
+  for (PetscInt i = 0; i < n; i++)
+    out[i] = PetscRealPart(in[i]) > 0 ? PetscPowReal(PetscRealPart(in[i]), power) : (PetscReal)1;
+  PetscCall(VecRestoreArrayWrite(w, &out));
+  PetscCall(VecRestoreArrayRead(d, &in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* w = d^-1/2 v, where Jacobi steps on A w = 0 begin with v = 1; they are steps of Richardson for d^-1/2 A d^-1/2 v = 0.
+   Where that is an M-matrix v stays positive */
+static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
+{
+  Mat       B;
+  KSP       ksp;
+  PC        pc;
+  Vec       v, zero;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(Power(d, (PetscReal)-0.5, w));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatDiagonalScale(B, w, w));
+  PetscCall(MatNorm(B, NORM_INFINITY, &norm));
+  PetscCall(VecDuplicate(w, &v));
+  PetscCall(VecDuplicate(w, &zero));
+  PetscCall(VecSet(v, 1.0));
+  PetscCall(VecSet(zero, 0.0));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPRichardsonSetScale(ksp, (PetscReal)(negative ? -1.6 : 1.6) / norm));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, SMOOTHING_STEPS));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(KSPSolve(ksp, zero, v));
+  PetscCall(VecRealPart(v));
+  PetscCall(VecSet(zero, (PetscScalar)least_of_smooth));
+  PetscCall(VecPointwiseMax(v, v, zero));
+  PetscCall(VecPointwiseMult(w, w, v));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&zero));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The magnitudes of the entries of A */
+static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
+{
+  Mat             part[2];
+  PetscInt        nghost;
+  const PetscInt *garray;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  PetscCall(BAIGetParts(obj, *B, &part[0], &part[1], &nghost, &garray));
+  for (int k = 0; k < 2; k++) {
+    PetscScalar *a;
+    MatInfo      info;
+
+    if (!part[k]) continue;
+    PetscCall(MatGetInfo(part[k], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArray(part[k], &a));
+    for (PetscInt i = 0; i < (PetscInt)info.nz_used; i++) a[i] = PetscAbsScalar(a[i]);
+    PetscCall(MatSeqAIJRestoreArray(part[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and columns of |L A R| get the same sum, nearly */
+static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
+{
+  Mat B;
+  Vec sums;
+
+  PetscFunctionBegin;
+  PetscCall(Magnitudes(obj, A, &B));
+  PetscCall(VecDuplicate(left, &sums));
+  PetscCall(VecSet(right, 1.0));
+  for (int step = 0; step < BALANCING_STEPS; step++) {
+    PetscCall(MatMult(B, right, sums));
+    PetscCall(Power(sums, -1, left));
+    PetscCall(MatMultTranspose(B, left, sums));
+    PetscCall(Power(sums, -1, right));
+  }
+  PetscCall(VecDestroy(&sums));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* w of a matrix, or of one that is balanced; needed: it is not a constant */
+static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w, PetscBool *annihilates,
+                                 PetscBool *needed)
+{
+  Vec         d;
+  PetscReal   differ = 1;
+  PetscScalar trace;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(w, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecSum(d, &trace));
+  PetscCall(VecAbs(d));
+  if (fields == 1) PetscCall(VecSet(w, 1.0));
+  else PetscCall(BAIConstantsOfFields(d, fields, w, &differ));
+  PetscCall(Annihilates(A, d, w, annihilates));
+  *needed = (PetscBool)(!*annihilates || differ > (PetscReal)BAI_UNITS_OF_FIELDS);
+  if (!*annihilates && smooth) PetscCall(Smooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds L and R for a matrix, or none if it stays as it is */
+PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool hermitian, BAIScaling *s)
+{
+  Vec       w;
+  Mat       B;
+  PetscBool does, needed;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &w, NULL));
+  PetscCall(FindVector(A, fields, hermitian, w, &does, &needed));
+  if (needed) {
+    PetscCall(PetscObjectReference((PetscObject)w));
+    s->left = s->right = w;
+    s->smoothed        = (PetscBool)(!does && hermitian);
+  } else PetscCall(VecDestroy(&w));
+  if (needed) PetscCall(VecDuplicate(w, &s->r));
+  if (!needed || does || hermitian) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDestroy(&s->right));
+  PetscCall(VecDuplicate(w, &s->left));
+  PetscCall(VecDuplicate(w, &s->right));
+  PetscCall(Balance(obj, A, s->left, s->right));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatDiagonalScale(B, s->left, s->right));
+  PetscCall(FindVector(B, fields, PETSC_FALSE, w, &does, &needed));
+  PetscCall(VecPointwiseMult(s->left, s->left, w));
+  PetscCall(VecPointwiseMult(s->right, s->right, w));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&w));
+  if (!does) PetscCall(BAIScalingReset(s)); /* it was no matter of units */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether magnitudes of diagonal entries, the largest and the least on each rank, differ by more than they do in one
+   system of units */
+PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, PetscInt fields, PetscBool *do_vary)
+{
+  PetscReal most[2] = {largest, -least};
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, comm));
+  *do_vary = (PetscBool)(most[0] > -(fields > 1 ? (PetscReal)BAI_UNITS_OF_FIELDS : (PetscReal)BAI_UNITS) * most[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step of steepest descent on A w = 0, where r = A w and z is what a preconditioner makes of it. That w leads to a
+   better preconditioner, and so on, is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan, T. Manteuffel,
+   S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004. r is lost */
+PetscErrorCode BAIScalingImprove(BAIScaling *s, Mat A, Vec r, Vec z)
+{
+  const Vec   w = s->left;
+  Vec         least;
+  PetscScalar rz, zAz;
+
+  PetscFunctionBegin;
+  PetscCall(VecDot(r, z, &rz));
+  PetscCall(MatMult(A, z, r));
+  PetscCall(VecDot(r, z, &zAz));
+  PetscCall(VecDuplicate(w, &least));
+  PetscCall(VecCopy(w, least));
+  PetscCall(VecScale(least, (PetscScalar)least_of_step));
+  if (PetscRealPart(zAz) != 0) PetscCall(VecAXPY(w, -rz / zAz, z));
+  PetscCall(VecRealPart(w));
+  PetscCall(VecPointwiseMax(w, w, least));
+  PetscCall(VecDestroy(&least));
+  PetscCall(MatDestroy(&s->matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* L A R for A as it is now, or A itself */
+PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
+{
+  PetscObjectState state, nonzero;
+
+  PetscFunctionBegin;
+  *B = A;
+  if (!s->left) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  PetscCall(MatGetNonzeroState(A, &nonzero));
+  if (s->matrix && nonzero != s->nonzero) PetscCall(MatDestroy(&s->matrix));
+  if (!s->matrix || state != s->state) {
+    if (!s->matrix) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &s->matrix));
+    else PetscCall(MatCopy(A, s->matrix, SAME_NONZERO_PATTERN));
+    PetscCall(MatDiagonalScale(s->matrix, s->left, s->right));
+  }
+  s->state   = state;
+  s->nonzero = nonzero;
+  *B         = s->matrix;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* That of A^T: R A^T L */
+PetscErrorCode BAIScalingTranspose(const BAIScaling *of, BAIScaling *s)
+{
+  PetscFunctionBegin;
+  if (s->left == of->right && s->right == of->left) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIScalingReset(s));
+  if (!of->left) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectReference((PetscObject)of->left));
+  PetscCall(PetscObjectReference((PetscObject)of->right));
+  s->left  = of->right;
+  s->right = of->left;
+  PetscCall(VecDuplicate(s->left, &s->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIScalingReset(BAIScaling *s)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&s->left));
+  PetscCall(VecDestroy(&s->right));
+  PetscCall(VecDestroy(&s->r));
+  PetscCall(MatDestroy(&s->matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
