@@ -27,7 +27,8 @@ struct BAIAggregates_ {
    Notes:
    The index set has as many entries on each MPI rank as the matrix has rows there. Every number up to the largest one
    must be used, by at most 128 rows. With a near null space, `MatSetNearNullSpace()`, the unknowns of a point must be
-   in the same aggregate, see `MatSetBlockSize()`. The index set is looked at when levels are set up, and must not change.
+   in the same aggregate, see `MatSetBlockSize()`. The index set is looked at when levels are set up, and must not
+   change.
 
    Only the first coarse level is made of these aggregates. Those of the levels below it are pairs of pairs of rows.
 
