@@ -106,8 +106,8 @@ PetscErrorCode BAIFieldsReset(BAIFields *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes a constant on each field if a matrix without near null space asks for that; the transposed operator has those of
-   the other one */
+/* Makes a constant on each field if a matrix without near null space asks for that; the transposed operator has those
+   of the other one */
 PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
 {
   BAIFields   *f = &bai->hierarchy->fields;
