@@ -5,7 +5,8 @@
 #pragma once
 
 enum {
-  /* Parts: rows of one, if there are as many; and entries that a row counts for where parts are to have as much to do */
+  /* Parts: rows of one, if there are as many; and entries that a row counts for where parts are to have as much to
+     do */
   BAI_CHIP_LEAST_ROWS = 128,
   BAI_CHIP_PER_ROW    = 4,
   BAI_CHIP_BIT_BYTES  = 160 * 1024, /* of shared memory in set-up, for a bit and a count of each place, at most */

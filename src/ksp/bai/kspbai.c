@@ -260,9 +260,10 @@ const BAIFace BAIFaceKSP =
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
-   between ranks. The set-up of a relaxation copies to the host what the partitions rcm and graph, and overlap need. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built
-   without CUDA. Krylov methods take any Amat, as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator; `PCBAIMG` is made
-   of Pmat, and without entries there the PC that nobody chose is `PCNONE`.
+   between ranks. The set-up of a relaxation copies to the host what the partitions rcm and graph, and overlap need.
+   With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
+   Krylov methods take any Amat, as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator; `PCBAIMG` is made of Pmat, and
+   without entries there the PC that nobody chose is `PCNONE`.
 
    -ksp_bai_exchange says how MPI ranks exchange x in a relaxation. For a small system fewer ranks may be faster:
    `PCTELESCOPE` moves all rows to them, as by -ksp_type preonly -pc_type telescope -telescope_ksp_type bai.

@@ -16,8 +16,8 @@ typedef enum {
   BAI_BY_PETSC       /* a KSP of PETSc preconditioned by the PC: inner.c */
 } BAIRunner;
 
-/* Everything that a set-up follows from. As long as it is the same, a solve asks for nothing of it again. It is compared
-   byte by byte */
+/* Everything that a set-up follows from. As long as it is the same, a solve asks for nothing of it again. It is
+   compared byte by byte */
 typedef struct {
   PetscObjectId    pc, A, P, nullspace;
   PetscObjectState state;
