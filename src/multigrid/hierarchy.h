@@ -16,7 +16,7 @@ enum {
    of their terms */
 #define BAI_SUM_ROUNDING (1e5 * PETSC_MACHINE_EPSILON)
 
-/* Constants on each field, where these are coupled and no near null space is attached: nearnull.c */
+/* Constants on each field, where these are coupled and no near null space is attached: modes.c */
 typedef struct {
   int count; /* 0: none */
   Vec constant[BAI_LEVELS_MODES];
@@ -132,7 +132,7 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
 
-/* nearnull.c */
+/* modes.c */
 PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, uint64_t *);
 PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat);
 PETSC_INTERN PetscErrorCode BAIFieldsReset(BAIFields *);

@@ -127,9 +127,8 @@ PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
 
 /* scaling.c */
-#define BAI_UNITS           16   /* diagonal entries of a field that differ by less need not be in different units */
-#define BAI_UNITS_OF_FIELDS 2    /* nor means of them of several fields */
-#define BAI_ANNIHILATED     0.25 /* A nearly annihilates w if the mean of |(A w)_i| / (|a_ii| w_i) is at most this */
+#define BAI_UNITS           16 /* diagonal entries of a field that differ by less need not be in different units */
+#define BAI_UNITS_OF_FIELDS 2  /* nor means of them of several fields */
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIUnitsVary(MPI_Comm, PetscReal, PetscReal, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingImprove(BAIScaling *, Mat, Vec, Vec);

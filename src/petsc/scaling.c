@@ -6,12 +6,12 @@
    change both: A becomes S A S, and what it nearly annihilates w = S^-1 1. L = R = diag(w) brings the first A back. So
    w has to change as S^-1 does:
 
-   * If A nearly annihilates constants on each field, w is the inverse square root of the mean diagonal entry of the
-     field. For a scalar matrix that is one number, and there is nothing to do.
+   * If constants on each field leave A w as small as they do in one system of units, w is the inverse square root of
+     the mean diagonal entry of the field. For a scalar matrix that is one number, and there is nothing to do.
    * Else, if A is Hermitian, w begins as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth.
    * Else L and R are such that all rows and columns of |L A R| have the same sum: R. Sinkhorn,
      P. Knopp, "Concerning nonnegative matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21,
-     1967. That is done if it makes A annihilate constants on each field.
+     1967. That is done if it makes A nearly annihilate constants on each field.
 */
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
@@ -21,8 +21,11 @@ enum {
   BALANCING_STEPS = 40  /* of L and R; what they leave is smooth, so that it hardly differs on an aggregate */
 };
 
-static const PetscReal least_of_smooth = 1e-3, /* where rows dominate, v of Smooth() falls to zero, or below */
-  least_of_step                        = 0.3;  /* that a step leaves of w_i; without a limit steps make it oscillate */
+static const PetscReal units_defect =
+                         3, /* of a constant; rows that dominate and boundary conditions make it up to 1.7 */
+  balanced_defect = 0.5,    /* of a constant, where it has been a matter of units */
+  least_of_smooth = 1e-3,   /* where rows dominate, v of Smooth() falls to zero, or below */
+  least_of_step   = 0.3;    /* that a step leaves of w_i; without a limit steps make it oscillate */
 
 /* w on each field is the inverse square root of the mean of d there; differ: the largest mean over the least */
 PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
@@ -61,13 +64,11 @@ PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *di
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A nearly annihilates w: of |(A w)_i| / (|a_ii| w_i) the mean over all rows is small, as where boundary
-   conditions alone make it other than zero */
-static PetscErrorCode Annihilates(Mat A, Vec d, Vec w, PetscBool *does)
+/* Of |(A w)_i| / (|a_ii| w_i) the mean square over all rows, and its root */
+static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
 {
-  Vec       Aw, dw;
-  PetscReal left;
-  PetscInt  n;
+  Vec      Aw, dw;
+  PetscInt n;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(w, &Aw));
@@ -75,10 +76,10 @@ static PetscErrorCode Annihilates(Mat A, Vec d, Vec w, PetscBool *does)
   PetscCall(MatMult(A, w, Aw));
   PetscCall(VecPointwiseMult(dw, w, d));
   PetscCall(VecPointwiseDivide(Aw, Aw, dw));
-  PetscCall(VecNorm(Aw, NORM_1, &left));
+  PetscCall(VecNorm(Aw, NORM_2, defect));
   PetscCall(VecGetSize(w, &n));
-  *does = (PetscBool)(left <= (PetscReal)BAI_ANNIHILATED * (PetscReal)n);
-  PetscCall(PetscInfo(A, "Of |(A w)_i| / (|a_ii| w_i) the mean is %g\n", (double)(left / (PetscReal)n)));
+  *defect /= PetscSqrtReal((PetscReal)n);
+  PetscCall(PetscInfo(A, "Of |(A w)_i| / (|a_ii| w_i) the mean is %g\n", (double)*defect));
   PetscCall(VecDestroy(&Aw));
   PetscCall(VecDestroy(&dw));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -102,15 +103,14 @@ static PetscErrorCode Power(Vec d, PetscReal power, Vec w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w = d^-1/2 v, where Jacobi steps on A w = 0 begin with v = 1; they are steps of Richardson for d^-1/2 A d^-1/2 v = 0.
-   Where that is an M-matrix v stays positive */
+/* w = d^-1/2 v, where Jacobi steps on A w = 0 begin with v = 1: steps on B v = 0 for B = d^-1/2 A d^-1/2. Where that is
+   an M-matrix v stays positive */
 static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
 {
-  Mat       B;
-  KSP       ksp;
-  PC        pc;
-  Vec       v, zero;
-  PetscReal norm;
+  const PetscReal relaxation = (PetscReal)(negative ? -1.6 : 1.6);
+  Mat             B;
+  Vec             v, Bv;
+  PetscReal       norm;
 
   PetscFunctionBegin;
   PetscCall(Power(d, (PetscReal)-0.5, w));
@@ -118,27 +118,18 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscCall(MatDiagonalScale(B, w, w));
   PetscCall(MatNorm(B, NORM_INFINITY, &norm));
   PetscCall(VecDuplicate(w, &v));
-  PetscCall(VecDuplicate(w, &zero));
+  PetscCall(VecDuplicate(w, &Bv));
   PetscCall(VecSet(v, 1.0));
-  PetscCall(VecSet(zero, 0.0));
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
-  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
-  PetscCall(KSPRichardsonSetScale(ksp, (PetscReal)(negative ? -1.6 : 1.6) / norm));
-  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, SMOOTHING_STEPS));
-  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCNONE));
-  PetscCall(KSPSetOperators(ksp, B, B));
-  PetscCall(KSPSolve(ksp, zero, v));
+  for (int step = 0; step < SMOOTHING_STEPS; step++) {
+    PetscCall(MatMult(B, v, Bv));
+    PetscCall(VecAXPY(v, (PetscScalar)(-relaxation / norm), Bv));
+  }
   PetscCall(VecRealPart(v));
-  PetscCall(VecSet(zero, (PetscScalar)least_of_smooth));
-  PetscCall(VecPointwiseMax(v, v, zero));
+  PetscCall(VecSet(Bv, (PetscScalar)least_of_smooth));
+  PetscCall(VecPointwiseMax(v, v, Bv));
   PetscCall(VecPointwiseMult(w, w, v));
-  PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&zero));
+  PetscCall(VecDestroy(&Bv));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -187,24 +178,23 @@ static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w of a matrix, or of one that is balanced; needed: it is not a constant */
-static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w, PetscBool *annihilates,
-                                 PetscBool *needed)
+/* Finds w for a matrix, first of constants on fields, and then, if that is asked for and they do not do, of a smooth
+   vector. defect and differ: of the constants */
+static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w, PetscReal *defect, PetscReal *differ)
 {
   Vec         d;
-  PetscReal   differ = 1;
   PetscScalar trace;
 
   PetscFunctionBegin;
+  *differ = 1;
   PetscCall(VecDuplicate(w, &d));
   PetscCall(MatGetDiagonal(A, d));
   PetscCall(VecSum(d, &trace));
   PetscCall(VecAbs(d));
   if (fields == 1) PetscCall(VecSet(w, 1.0));
-  else PetscCall(BAIConstantsOfFields(d, fields, w, &differ));
-  PetscCall(Annihilates(A, d, w, annihilates));
-  *needed = (PetscBool)(!*annihilates || differ > (PetscReal)BAI_UNITS_OF_FIELDS);
-  if (!*annihilates && smooth) PetscCall(Smooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w));
+  else PetscCall(BAIConstantsOfFields(d, fields, w, differ));
+  PetscCall(Defect(A, d, w, defect));
+  if (*defect > units_defect && smooth) PetscCall(Smooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,30 +204,35 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
 {
   Vec       w;
   Mat       B;
-  PetscBool does, needed;
+  PetscReal defect, differ;
+  PetscBool units;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &w, NULL));
-  PetscCall(FindVector(A, fields, hermitian, w, &does, &needed));
-  if (needed) {
+  PetscCall(FindVector(A, fields, hermitian, w, &defect, &differ));
+  units = (PetscBool)(defect > units_defect);
+  if (!units && differ <= (PetscReal)BAI_UNITS_OF_FIELDS) {
+    PetscCall(VecDestroy(&w));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecDuplicate(w, &s->r));
+  s->smoothed = (PetscBool)(units && hermitian);
+  if (!units || hermitian) {
     PetscCall(PetscObjectReference((PetscObject)w));
     s->left = s->right = w;
-    s->smoothed        = (PetscBool)(!does && hermitian);
-  } else PetscCall(VecDestroy(&w));
-  if (needed) PetscCall(VecDuplicate(w, &s->r));
-  if (!needed || does || hermitian) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecDestroy(&s->right));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecDuplicate(w, &s->left));
   PetscCall(VecDuplicate(w, &s->right));
   PetscCall(Balance(obj, A, s->left, s->right));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatDiagonalScale(B, s->left, s->right));
-  PetscCall(FindVector(B, fields, PETSC_FALSE, w, &does, &needed));
+  PetscCall(FindVector(B, fields, PETSC_FALSE, w, &defect, &differ));
   PetscCall(VecPointwiseMult(s->left, s->left, w));
   PetscCall(VecPointwiseMult(s->right, s->right, w));
   PetscCall(MatDestroy(&B));
   PetscCall(VecDestroy(&w));
-  if (!does) PetscCall(BAIScalingReset(s)); /* it was no matter of units */
+  if (defect > balanced_defect) PetscCall(BAIScalingReset(s)); /* it was no matter of units */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,7 +244,9 @@ PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, P
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, comm));
-  *do_vary = (PetscBool)(most[0] > -(fields > 1 ? (PetscReal)BAI_UNITS_OF_FIELDS : (PetscReal)BAI_UNITS) * most[1]);
+  /* a diagonal entry of zero tells nothing */
+  *do_vary = (PetscBool)(most[1] < 0 &&
+                         most[0] > -(fields > 1 ? (PetscReal)BAI_UNITS_OF_FIELDS : (PetscReal)BAI_UNITS) * most[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,7 +8,7 @@
 
 /* Fields are strongly coupled if entries between different ones have at least this norm, as a part of that of entries
    within fields */
-static const PetscReal strong = 0.1;
+static const PetscReal strong = 0.1, annihilated = 0.25; /* the mean of |(A w)_i| / (|a_ii| w_i), at most */
 
 /* w on one field, with the sign of a hash if signs, and zero on the others */
 static PetscErrorCode OnField(Vec w, PetscInt fields, PetscInt field, PetscBool signs, Vec v)
@@ -84,8 +84,7 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
     PetscCall(Add(w, d, y, fields, f, unused, &found[2]));
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, found, 3, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
-  *are = (PetscBool)(found[1] >= strong * strong * found[0] &&
-                     found[2] <= (PetscReal)BAI_ANNIHILATED * (PetscReal)(n * fields));
+  *are = (PetscBool)(found[1] >= strong * strong * found[0] && found[2] <= annihilated * (PetscReal)(n * fields));
   PetscCall(
     PetscInfo(A,
               "Fields: %g of what couples rows of a field couples different ones; of |(A w)_i|/(|a_ii| w_i) for "
