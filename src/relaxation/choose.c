@@ -58,7 +58,8 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 PetscReal BAISmoothingOmega(const BAI *bai)
 {
   const PetscBool apart = (PetscBool)(bai->ranks.scatter && !bai->relax.info.turns);
-  const PetscBool alone = (PetscBool)(bai->relax.info.blocks == 1 || 2 * bai->relax.info.block_size > BAI_GROUP_ROWS);
+  const PetscBool alone = (PetscBool)((!bai->ranks.scatter && bai->relax.info.blocks == 1) ||
+                                      2 * bai->relax.info.block_size > BAI_GROUP_ROWS);
 
   if (bai->options.omega != PETSC_DECIDE) return bai->options.omega;
   return BAIModeOf(bai) == BAI_MODE_COLOR && bai->options.momentum == 0.0 && !BAIUsesTau(bai) && !apart && alone
