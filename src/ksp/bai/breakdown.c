@@ -5,7 +5,8 @@
 
 const char KSPBAIStallText[] =
   "the least residual norm of 300 iterations fell by less than 1 %: the system may have no solution, or be indefinite, "
-  "or of fourth order; use a direct solver, -pc_type lu, or for saddle points -pc_type fieldsplit";
+  "or of fourth order, or have fields without a block size; use a direct solver, -pc_type lu, for saddle points "
+  "-pc_type fieldsplit, and for fields MatSetBlockSize()";
 
 /* Whether levels in single precision, which the user has not asked for, may be why a run went wrong. Ranks without rows
    have no levels */
@@ -91,7 +92,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
   } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && k->krylov == BAI_KRYLOV_BCGS) {
     k->breaks = PETSC_TRUE;
-    why       = "BiCGStab breaks down";
+    why       = "BiCGStab breaks down; if the unknowns of several fields follow each other, see MatSetBlockSize()";
   } else {
     *outcome    = BAI_ENDS;
     ksp->reason = KSP_DIVERGED_BREAKDOWN;
