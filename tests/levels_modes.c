@@ -140,8 +140,8 @@ static PetscErrorCode TestModesExact(PetscInt n, PetscInt dim)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With the modes there are few iterations, and on a larger lattice not many more; without them more than half as many
-   again. Where levels are on a GPU, those of the host take as many */
+/* With the modes there are few iterations, and on a larger lattice not many more; without them, with constants on the
+   coupled fields, more than a tenth as many again. Where levels are on a GPU, those of the host take as many */
 static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscInt dim, PetscInt most, PetscInt growth)
 {
   const PetscInt size[] = {small, large};
@@ -163,7 +163,7 @@ static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscI
                      (int)its[k], (int)host));
     PetscCall(MatSetNearNullSpace(A, NULL));
     PetscCall(IterationsOf(A, KSPBAI, 32, &without));
-    PetscCall(Expect(without < 0 || 2 * without > 3 * its[k], "size %d: %d iterations, %d without the modes",
+    PetscCall(Expect(without < 0 || 10 * without > 11 * its[k], "size %d: %d iterations, %d without the modes",
                      (int)size[k], (int)its[k], (int)without));
     PetscCall(MatDestroy(&A));
   }

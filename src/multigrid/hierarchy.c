@@ -442,6 +442,15 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
 
   PetscFunctionBegin;
   if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->scaling.left) { /* of earlier values */
+    PetscBool fits;
+
+    PetscCall(BAIScalingFits(&h->scaling, fields, &fits));
+    if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(BAIScalingReset(&h->scaling));
+    h->ready = PETSC_FALSE;
+    PetscCall(SetUpLevels(bai, given, PETSC_TRUE, &fresh));
+  }
   PetscCall(BAIUnitsVary(PetscObjectComm(bai->obj), h->levels ? (PetscReal)h->info.largest : 0,
                          h->levels ? (PetscReal)h->info.least : PETSC_MAX_REAL, fields, &needed));
   if (!needed) PetscFunctionReturn(PETSC_SUCCESS);

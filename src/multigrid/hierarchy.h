@@ -96,7 +96,7 @@ static inline PetscErrorCode BAIHierarchyIsAsAsked(const BAI *bai, PetscBool *is
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (h->ready && h->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(bai->node.rank, &device, &stream));
-  *is = (PetscBool)(h->ready && !h->deferred && bai->change == h->change && h->single == h->single_set &&
+  *is = (PetscBool)(h->ready && bai->change == h->change && h->single == h->single_set &&
                     h->no_over == h->no_over_set &&
                     !(h->not_single && h->info.single && h->options.single == PETSC_BOOL3_UNKNOWN) &&
                     bai->options.backend == h->backend_set && stream == h->p.stream);

@@ -131,6 +131,7 @@ PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
 #define BAI_UNITS_OF_FIELDS 2  /* nor means of them of several fields */
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIUnitsVary(MPI_Comm, PetscReal, PetscReal, PetscInt, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIScalingFits(const BAIScaling *, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingImprove(BAIScaling *, Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIScalingTranspose(const BAIScaling *, BAIScaling *);

@@ -199,6 +199,20 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a scaling that was found for other values still does: constants on fields leave L A R w as small as then */
+PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *fits)
+{
+  Vec       w;
+  PetscReal defect, differ;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(s->left, &w));
+  PetscCall(FindVector(s->matrix, fields, PETSC_FALSE, w, &defect, &differ));
+  *fits = (PetscBool)(defect <= units_defect && differ <= (PetscReal)BAI_UNITS_OF_FIELDS);
+  PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Finds L and R for a matrix, or none if it stays as it is */
 PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool hermitian, BAIScaling *s)
 {

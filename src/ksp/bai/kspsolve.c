@@ -57,7 +57,7 @@ static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (!owner) PetscFunctionReturn(PETSC_SUCCESS);
-  if (same) PetscCall(BAIHierarchyIsAsAsked(owner, is));
+  if (same && !owner->hierarchy->deferred) PetscCall(BAIHierarchyIsAsAsked(owner, is));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   work = !*is;
