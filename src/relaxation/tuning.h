@@ -67,7 +67,9 @@ enum {
   BAI_TURN_TILES   = 1024,
   BAI_LAUNCH_TILES = 4,
 
-  /* A queue with more neighbours of each tile than this on average gains nothing from an order */
+  /* A queue with fewer tiles for each thread block that there is room for is handed out one global iteration at a time.
+     A queue with more neighbours of each tile than this on average gains nothing from an order */
+  BAI_UNWATCHED_TILES = 4,
   BAI_QUEUE_NEIGHBORS = 64,
 
   /* A matrix is ragged, and some slices packed, if a row has more entries outside its block than this, and than

@@ -192,10 +192,20 @@ BAIStatus BAIStalled(BAIState state)
   return BAIStatusOf(code);
 }
 
+/* The global iterations of a launch, at most. With few tiles the device would hand a tile out again before it is done:
+   then a launch is one of them */
+static BAIInt MostIts(BAIState state, const BAIPlan *plan)
+{
+  const bool queue = plan->handed && plan->order == BAI_QUEUE;
+
+  if (plan->once || (queue && state->A.tiles / BAI_UNWATCHED_TILES < plan->grid)) return 1;
+  return queue ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
+}
+
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
   const BAIPlan *plan = &state->plan[how->mode];
-  const BAIInt   most = plan->once ? 1 : plan->handed && plan->order == BAI_QUEUE ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
+  const BAIInt   most = MostIts(state, plan);
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
