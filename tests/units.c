@@ -305,7 +305,7 @@ static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How a solver is asked for */
+/* How a solver is asked for. On a GPU an option of PCBAIMG keeps matrices off the chip, where iterations are others */
 typedef struct {
   const char *name;
   KSPType     ksp;
@@ -381,7 +381,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda cuda
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -pc_baimg_local_iters 4
       test:
          suffix: cuda_ranks
          nsize: 2

@@ -308,13 +308,16 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
   return BAIStatusOf(BAI_OK);
 }
 
-/* By Gauss and Jordan, as host/place.c; one thread block. The result goes by rows to what the cycle reads */
-static __global__ __launch_bounds__(INVERT) void Invert(BAIRows A, BAIScalar *a, BAIReal scale, bool single,
+/* By Gauss and Jordan, as host/place.c; one thread block, whose warps take rows. The matrix is in shared memory, or in
+   room if there is not enough. The result goes by rows to what the cycle reads */
+static __global__ __launch_bounds__(INVERT) void Invert(BAIRows A, BAIScalar *room, BAIReal scale, bool single,
                                                         void *inverse)
 {
-  __shared__ BAIReal   d[BAI_LEVELS_COARSEST];
-  __shared__ BAIScalar column[BAI_LEVELS_COARSEST], line[BAI_LEVELS_COARSEST];
-  const int            t = (int)threadIdx.x, m = A.n;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ BAIReal                            d[BAI_LEVELS_COARSEST];
+  __shared__ BAIScalar                          column[BAI_LEVELS_COARSEST], line[BAI_LEVELS_COARSEST];
+  const int  t = (int)threadIdx.x, m = A.n, lane = t % BAI_LANES, warp = t / BAI_LANES;
+  BAIScalar *a = room ? room : reinterpret_cast<BAIScalar *>(shared);
 
   for (int at = t; at < m * m; at += INVERT) a[at] = 0;
   __syncthreads();
@@ -330,10 +333,12 @@ static __global__ __launch_bounds__(INVERT) void Invert(BAIRows A, BAIScalar *a,
       line[t]   = a[k * m + t] * pivot;
     }
     __syncthreads();
-    for (int at = t; at < m * m; at += INVERT) {
-      const int i = at / m, j = at % m;
+    for (int i = warp; i < m; i += INVERT / BAI_LANES) {
+      for (int j = lane; j < m; j += BAI_LANES) {
+        BAIScalar *e = a + i * m + j;
 
-      a[at] = i == k ? (j == k ? pivot : line[j]) : j == k ? -column[i] * pivot : a[at] - column[i] * line[j];
+        *e = i == k ? (j == k ? pivot : line[j]) : j == k ? -column[i] * pivot : *e - column[i] * line[j];
+      }
     }
     __syncthreads();
   }
@@ -346,14 +351,17 @@ static __global__ __launch_bounds__(INVERT) void Invert(BAIRows A, BAIScalar *a,
 BAIStatus BAIInvertLast(BAILevelsState state)
 {
   const BAIDeviceLevel *L = BAIDeviceLast(state);
-  const size_t          m = (size_t)L->A.n;
+  const size_t          m = (size_t)L->A.n, bytes = m * m * sizeof(BAIScalar);
   BAIRoom               room;
-  BAIScalar            *a;
+  BAIScalar            *a = NULL;
 
   if (!BAIIsExact(&state->p, L->A.n)) return BAIStatusOf(BAI_OK);
   if (!state->inverse) BAITry(BAICUDAAllocate(&state->s, m * m * BAISizeOfNumbers(state), &state->inverse));
-  BAITry(room.Get(state, m * m, &a));
-  Invert<<<1, INVERT, 0, state->s.stream>>>(L->A, a, state->scale, state->single != 0, state->inverse);
+  if (cudaFuncSetAttribute(Invert, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) != cudaSuccess) {
+    (void)cudaGetLastError();
+    BAITry(room.Get(state, m * m, &a));
+  }
+  Invert<<<1, INVERT, a ? 0 : bytes, state->s.stream>>>(L->A, a, state->scale, state->single != 0, state->inverse);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
