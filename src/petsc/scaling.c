@@ -14,6 +14,7 @@
      1967. That is done if it makes A nearly annihilate constants on each field.
 */
 #include "baiimpl.h"
+#include "../common/hash.h"
 #include <petsc/private/petscimpl.h>
 
 enum {
@@ -178,6 +179,31 @@ static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether rows have entries that are large beside the diagonal, as where fields in different units are coupled: with
+   random signs r, (A r)_i is as large as the root of the sum of the squares of the entries of the row */
+static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
+{
+  Vec          d, r;
+  PetscScalar *sign;
+  PetscInt     n, first;
+  PetscReal    size;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &r, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecAbs(d));
+  PetscCall(VecGetLocalSize(r, &n));
+  PetscCall(VecGetOwnershipRange(r, &first, NULL));
+  PetscCall(VecGetArrayWrite(r, &sign));
+  for (PetscInt i = 0; i < n; i++) sign[i] = BAIHash((uint64_t)(first + i)) & 1 ? -1 : 1;
+  PetscCall(VecRestoreArrayWrite(r, &sign));
+  PetscCall(Defect(A, d, r, &size));
+  *has = (PetscBool)(size > units_defect);
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Finds w for a matrix, first of constants on fields, and then, if that is asked for and they do not do, of a smooth
    vector. defect and differ: of the constants */
 static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w, PetscReal *defect, PetscReal *differ)
@@ -208,7 +234,7 @@ PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *f
   PetscFunctionBegin;
   PetscCall(VecDuplicate(s->left, &w));
   PetscCall(FindVector(s->matrix, fields, PETSC_FALSE, w, &defect, &differ));
-  *fits = (PetscBool)(defect <= units_defect && differ <= (PetscReal)BAI_UNITS_OF_FIELDS);
+  *fits = (PetscBool)(defect <= units_defect && differ <= (PetscReal)BAI_UNITS);
   PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -219,13 +245,14 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
   Vec       w;
   Mat       B;
   PetscReal defect, differ;
-  PetscBool units;
+  PetscBool units, large = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &w, NULL));
   PetscCall(FindVector(A, fields, hermitian, w, &defect, &differ));
   units = (PetscBool)(defect > units_defect);
-  if (!units && differ <= (PetscReal)BAI_UNITS_OF_FIELDS) {
+  if (!units && differ > (PetscReal)BAI_UNITS_OF_FIELDS) PetscCall(HasLargeEntries(A, &large));
+  if (!units && !large) {
     PetscCall(VecDestroy(&w));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
