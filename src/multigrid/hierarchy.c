@@ -438,7 +438,8 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   const BAIHierarchy h      = bai->hierarchy;
   const PetscInt     fields = (PetscInt)h->p.fields;
   Mat                A;
-  PetscBool          needed, fresh;
+  PetscBool          fresh;
+  PetscReal          ratio;
 
   PetscFunctionBegin;
   if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
@@ -451,9 +452,9 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
     h->ready = PETSC_FALSE;
     PetscCall(SetUpLevels(bai, given, PETSC_TRUE, &fresh));
   }
-  PetscCall(BAIUnitsVary(PetscObjectComm(bai->obj), h->levels ? (PetscReal)h->info.largest : 0,
-                         h->levels ? (PetscReal)h->info.least : PETSC_MAX_REAL, fields, &needed));
-  if (!needed) PetscFunctionReturn(PETSC_SUCCESS);
+  ratio = h->levels ? (PetscReal)h->info.ratio : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(bai->obj)));
+  if (!(ratio > (PetscReal)BAI_UNITS_RATIO)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
   PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);

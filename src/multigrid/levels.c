@@ -3,6 +3,7 @@
 */
 #include "rowrules.h"
 #include "backend.h"
+#include <math.h>
 #include <stdlib.h>
 
 struct BAILevels_ {
@@ -28,7 +29,7 @@ BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p
   info->less      = info->negative ? found->more : found->less;
   info->more      = info->negative ? found->less : found->more;
   info->largest   = found->most;
-  info->least     = found->least;
+  info->ratio     = n ? sqrt(found->ratio2 / (double)n) : 0;
   info->norm      = found->norm;
   info->skew      = found->skew;
   info->coupled   = found->coupled;

@@ -127,11 +127,11 @@ typedef struct {
   int          solves;     /* a rank's part: BAILevelsSolve() may be called */
   int          modes;      /* columns of P of each aggregate, 0: one, of ones */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
-  double       largest;    /* diagonal entry, its magnitude; */
-  double       least;      /* and the least one */
-  double  skew, coupled;   /* of a rank's part, sums over the entries of ghosts: see BAILevelsSkew(), and magnitudes */
-  double  norm;  /* of the magnitudes of a row's entries the largest sum, infinite if an entry is not finite */
-  int64_t bytes; /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
+  double       largest;    /* diagonal entry, its magnitude */
+  double       ratio; /* of the magnitudes of a row's other entries to that of its diagonal entry, root mean square */
+  double  skew, coupled; /* of a rank's part, sums over the entries of ghosts: see BAILevelsSkew(), and magnitudes */
+  double  norm;          /* of the magnitudes of a row's entries the largest sum, infinite if an entry is not finite */
+  int64_t bytes;         /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
 } BAILevelsInfo;
 
 /* How BAILevelsSolve() ended */

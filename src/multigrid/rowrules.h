@@ -50,6 +50,7 @@ typedef struct {
   double   norm;          /* the largest sum of the magnitudes of a row */
   double   skew, coupled; /* see BAILevelsInfo */
   double   least, most;   /* the least and the largest magnitude of a diagonal entry */
+  double   ratio2;        /* the sum over rows of the squares of what BAILevelsInfo.ratio is of */
   uint64_t pattern;       /* a hash of the places of entries */
   int      other;         /* rows that are not as in a Hermitian matrix with a positive diagonal */
   int      opposite;      /* rows that are not as in a Hermitian matrix with a negative diagonal */
@@ -60,7 +61,7 @@ typedef struct {
 /* Before a look at n rows */
 BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
 {
-  const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0};
+  const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0, 0};
 
   return none;
 }
@@ -76,6 +77,7 @@ BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindin
                             a->coupled + b->coupled,
                             a->least < b->least ? a->least : b->least,
                             BAILargerNorm(a->most, b->most),
+                            a->ratio2 + b->ratio2,
                             a->pattern + b->pattern,
                             a->other + b->other,
                             a->opposite + b->opposite,
@@ -123,6 +125,7 @@ BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIRea
   found->norm = BAILargerNorm(found->norm, (double)(magnitude + sum));
   if ((double)magnitude < found->least) found->least = (double)magnitude;
   found->most = BAILargerNorm(found->most, (double)magnitude);
+  if (magnitude > 0) found->ratio2 += (double)(sum / magnitude) * (double)(sum / magnitude);
   found->other += other || (!(BAIRealPart(d) > 0) && !zero);
   found->opposite += other || (!(BAIRealPart(d) < 0) && !zero);
   found->zeros += zero;
