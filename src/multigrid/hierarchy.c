@@ -453,8 +453,9 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
     PetscCall(SetUpLevels(bai, given, PETSC_TRUE, &fresh));
   }
   ratio = h->levels ? (PetscReal)h->info.ratio : 0;
+  if (PetscIsNanReal(ratio)) ratio = (PetscReal)INFINITY;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(bai->obj)));
-  if (!(ratio > (PetscReal)BAI_UNITS_RATIO)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(ratio > (PetscReal)BAI_UNITS_RATIO) || PetscIsInfReal(ratio)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
   PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);

@@ -266,9 +266,9 @@ const BAIFace BAIFaceMG =
    `MatSetBlockSize()`. If rows of different fields are coupled, and A nearly annihilates a constant on each field,
    these constants are taken as near null space.
 
-   Iterations hardly depend on the units of unknowns and equations. If rows have entries
-   that are large beside the diagonal, and constants on fields are not nearly annihilated or have other units, levels are
-   those of the matrix scaled: by the mean diagonal entry of each field, or by a vector w for which A w is nearly zero. That is kept for new
+   Iterations hardly depend on the units of unknowns and equations. If rows have entries that are large beside the
+   diagonal, and constants on fields are not nearly annihilated or have other units, levels are those of the matrix
+   scaled: by the mean diagonal entry of each field, or by a vector w for which A w is nearly zero. That is kept for new
    values. -pc_view says so.
 
    With a near null space attached, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, aggregates are of
