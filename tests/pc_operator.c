@@ -254,8 +254,8 @@ static PetscErrorCode TestOmegaTooLarge(Mat A, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What omega auto stands for is used: the same bits as with that number. Smoothing with it reduces the energy of an
- * error */
+/* What omega auto stands for is used: the same bits as with that number, and hardly more of the energy of an error is
+   left than with 1 */
 static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
 {
   PC        pc;
@@ -280,16 +280,20 @@ static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
   if (mode == BAI_MODE_COLOR) {
     PetscCall(VecCopy(x, z));
     PetscCall(VecShift(z, -0.5));
-    for (int smoothed = 0; smoothed < 2; smoothed++) {
+    for (int one = 0; one < 2; one++) {
       PetscScalar dot;
 
-      if (smoothed) PetscCall(Smooth(pc, b, z, 6, PETSC_FALSE));
+      if (one) PetscCall(PCBAISetOmega(pc, 1));
+      PetscCall(VecCopy(x, z));
+      PetscCall(VecShift(z, -0.5));
+      PetscCall(Smooth(pc, b, z, 6, PETSC_FALSE));
       PetscCall(MatMult(A, z, w));
       PetscCall(VecDot(w, z, &dot));
-      energy[smoothed] = PetscRealPart(dot);
+      energy[one] = PetscRealPart(dot);
     }
-    PetscCall(Expect(energy[1] <= 0.2 * energy[0], "of the energy %g omega %g leaves %g", (double)energy[0],
-                     (double)found, (double)energy[1]));
+    PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));
+    PetscCall(Expect(energy[0] <= 1.3 * energy[1], "energy left with omega %g: %g, with 1: %g", (double)found,
+                     (double)energy[0], (double)energy[1]));
     PetscCall(VecCopy(x, w));
     PetscCall(Smooth(pc, b, w, 1, PETSC_FALSE));
     PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));

@@ -130,6 +130,7 @@ PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
 #define BAI_UNITS_RATIO     3  /* of other entries of rows to the diagonal entry: more, and units may be mixed */
 #define BAI_UNITS           16 /* diagonal entries of a field that differ by less need not be in different units */
 #define BAI_UNITS_OF_FIELDS 2  /* nor means of them of several fields */
+PETSC_INTERN PetscErrorCode BAIFindDefect(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIUnitsVary(MPI_Comm, PetscReal, PetscReal, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingFits(const BAIScaling *, PetscInt, PetscBool *);

@@ -65,7 +65,7 @@ PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *di
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of |(A w)_i| / (|a_ii| w_i) the mean square over all rows, and its root */
+/* The root mean square of |(A w)_i| / (|a_ii| w_i) over the rows, without those whose diagonal entry is zero */
 static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
 {
   Vec      Aw, dw;
@@ -76,13 +76,31 @@ static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
   PetscCall(VecDuplicate(w, &dw));
   PetscCall(MatMult(A, w, Aw));
   PetscCall(VecPointwiseMult(dw, w, d));
-  PetscCall(VecPointwiseDivide(Aw, Aw, dw));
+  PetscCall(VecReciprocal(dw)); /* zeros stay */
+  PetscCall(VecPointwiseMult(Aw, Aw, dw));
   PetscCall(VecNorm(Aw, NORM_2, defect));
   PetscCall(VecGetSize(w, &n));
   *defect /= PetscSqrtReal((PetscReal)n);
-  PetscCall(PetscInfo(A, "Of |(A w)_i| / (|a_ii| w_i) the mean is %g\n", (double)*defect));
+  PetscCall(PetscInfo(A, "Of |(A w)_i| / (|a_ii| w_i) the root mean square is %g\n", (double)*defect));
   PetscCall(VecDestroy(&Aw));
   PetscCall(VecDestroy(&dw));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for the constant, and never zero: near zero for elliptic equations, near one where rows dominate */
+PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
+{
+  Vec d, one;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &one, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecAbs(d));
+  PetscCall(VecSet(one, 1.0));
+  PetscCall(Defect(A, d, one, defect));
+  *defect = PetscMax(*defect, PETSC_MACHINE_EPSILON);
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -59,6 +59,7 @@ typedef struct {
   PetscBool       strong;  /* With partition auto: blocks are grown along strong couplings. */
   PetscBool       crowded; /* PCBAI with mode auto: most blocks would wait for their turn in mode color. */
   PetscReal       largest; /* The largest eigenvalue of M^{-1}A, for a polynomial; 0: not yet found. */
+  PetscReal       defect;  /* How nearly A annihilates constants, for omega auto: BAIFindDefect(); 0: not yet found. */
   PetscReal       tau;     /* Multiplies omega. */
   PetscInt        setups;  /* Times that an engine was created, */
   PetscInt        updates; /* and that it got new values. */

@@ -106,6 +106,7 @@ enum {
 /* Over-relaxation by omega auto makes up for damped local sweeps. Of 1, 1.15, 1.3 and 1.5 this one takes the fewest
    cycles of algebraic multigrid for hard problems without costing the others more than one */
 #define BAI_OVER_RELAXATION 1.3
+#define BAI_ELLIPTIC_DEFECT 0.5 /* of constants; boundaries make it 0.3 on small grids, dominant rows make it one */
 
 /* The largest eigenvalue is a little larger than the largest one that GMRES finds. An omega is refused only if it
    diverges by the eigenvalue found, and by one that is smaller by the same factor */

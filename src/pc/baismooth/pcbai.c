@@ -30,29 +30,36 @@ static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
 }
 
 /* The matrix to relax with: scaled, if the local sweeps are damped by rows, which depends on units. Whether it has to
-   be is found once for a matrix */
+   be is found once for a matrix, and again for values that a scaling does not fit */
 static PetscErrorCode GetMatrix(PC pc, Mat *A)
 {
   PC_BAI       *p = (PC_BAI *)pc->data;
   PetscObjectId id;
   PetscInt      fields;
-  PetscBool     vary = PETSC_FALSE, hermitian;
+  PetscBool     vary, hermitian, fits = PETSC_TRUE;
+  Mat           aij;
 
   PetscFunctionBegin;
-  PetscCall(BAICheckMatrix(p->bai.obj, pc->pmat));
-  PetscCall(BAIConvert(&p->bai, pc->pmat, A));
+  *A = pc->pmat;
   PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &id));
-  PetscCall(MatGetBlockSize(*A, &fields));
-  if (id != p->scaled) {
-    PetscCall(BAIScalingReset(&p->scaling));
-    if (p->bai.options.local_omega == 0.0) PetscCall(UnitsVary(*A, fields, &vary));
-    if (vary) {
-      PetscCall(BAILooksHermitian(*A, &hermitian));
-      if (hermitian) PetscCall(BAIScalingFind(p->bai.obj, *A, fields, hermitian, &p->scaling));
-    }
-    p->scaled = id;
+  if (id == p->scaled && !p->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAICheckMatrix(p->bai.obj, pc->pmat));
+  PetscCall(BAIConvert(&p->bai, pc->pmat, &aij));
+  PetscCall(MatGetBlockSize(aij, &fields));
+  if (id == p->scaled) {
+    PetscCall(BAIScalingGetMatrix(&p->scaling, aij, A));
+    PetscCall(BAIScalingFits(&p->scaling, fields, &fits));
+    if (fits) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BAIScalingGetMatrix(&p->scaling, *A, A));
+  PetscCall(BAIScalingReset(&p->scaling));
+  p->scaled = id;
+  *A        = pc->pmat;
+  if (p->bai.options.local_omega > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(UnitsVary(aij, fields, &vary));
+  if (!vary) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAILooksHermitian(aij, &hermitian));
+  if (hermitian) PetscCall(BAIScalingFind(p->bai.obj, aij, fields, hermitian, &p->scaling));
+  if (p->scaling.left) PetscCall(BAIScalingGetMatrix(&p->scaling, aij, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,6 +175,8 @@ static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep 
 {
   PetscFunctionBegin;
   PetscCall(StepOf(bai, direction, step));
+  if (bai->options.omega == PETSC_DECIDE && BAIModeOf(bai) == BAI_MODE_COLOR)
+    PetscCall(FindOnce(bai, BAIFindDefect, &bai->relax.defect));
   if (!step->fourth_kind) step->omega = (BAIReal)(BAISmoothingOmega(bai) * bai->relax.tau);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -478,9 +478,9 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    one.
 
    With auto omega is 1, and 1.3 in smoothing steps of mode color, as below `KSPRICHARDSON`, without momentum and weight
-   tau. So over-relaxation makes up for damped local sweeps. It is 1 there too on several MPI ranks with GPUs, and with
-   blocks of at most 64 rows, which take turns together: these read old values, which would be raised as well. In mode
-   sync a polynomial damps, see `PCBAISetPolynomial()`.
+   tau, if A nearly annihilates constants. So over-relaxation makes up for damped local sweeps. It is 1 there too where
+   rows dominate, on several MPI ranks with GPUs, and with blocks of at most 64 rows, which take turns together: these
+   read old values, which would be raised as well. In mode sync a polynomial damps, see `PCBAISetPolynomial()`.
 
    A number above 1 is an error in modes sync and launch if smoothing diverges with it: if it is 2/lambda or more for
    the largest eigenvalue lambda of M^{-1}A, as the first application estimates it.
