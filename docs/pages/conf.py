@@ -28,7 +28,7 @@ CONTENTS = {
     "Notebook": (
         "docs/notebook/billion_rows docs/notebook/faults docs/notebook/given_up docs/notebook/kernels"
         " docs/notebook/levels docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks"
-        " docs/notebook/smoothing docs/notebook/weights"
+        " docs/notebook/smoothing docs/notebook/units docs/notebook/weights"
     ),
 }
 
