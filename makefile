@@ -247,7 +247,7 @@ choices preconditioners: %: $(B)/tests/bench/%
 	  -commit $(COMMIT) -csv $(B)/$@.csv
 	@ls $(B)/$@.csv
 
-# KSPBAI with many levels beside CG with PCBAIMG, hypre, PCGAMG and PCJACOBI: docs/levels.md. With coefficients that
+# KSPBAI with many levels beside CG with PCBAIMG, hypre, PCGAMG and PCJACOBI: docs/multigrid.md. With coefficients that
 # jump by 10^6, rounding does not let b - A x become much smaller than 1e-6
 MULTIGRID_HOST = -matrix laplace3d,fv3,laplace3d27,anisotropic -n 64,500,40,300
 MULTIGRID_GPU  = -matrix jumps,jumps,laplace3d,laplace3d,laplace3d,fv3,fv3,fv3,laplace3d27,anisotropic,powerlaw \
@@ -359,7 +359,7 @@ fuzz-mtx: tests/fuzz/matrixmarket.c tutorials/matrixmarket.c
 	  ./fuzz -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=2048 -max_len=2048 \
 	  -print_final_stats=1 . $(CURDIR)/tutorials/data
 
-# The commands of the manual, of the tour and of many levels, with PETSc's own tutorials that they name
+# The commands of the manual, of the tutorial and of the page on multigrid, with PETSc's own tutorials that they name
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
 unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 \
   ksp/ksp/tutorials/ex50 ksp/ksp/tutorials/ex56 snes/tutorials/ex5 snes/tutorials/ex19)
@@ -377,10 +377,10 @@ commands   = PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) 
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
 	@$(call commands,manual)
-run-tour: $(LIB) $(unchanged) $(example)
-	@$(call commands,tour)
-run-levels: $(LIB) $(unchanged) $(example)
-	@$(call commands,levels)
+run-tutorial: $(LIB) $(unchanged) $(example)
+	@$(call commands,tutorial)
+run-multigrid: $(LIB) $(unchanged) $(example)
+	@$(call commands,multigrid)
 
 # What Open MPI tells processes of its folder
 run-session:
@@ -427,7 +427,7 @@ run-house: $(LIB)
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that
 # writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tour levels session variants pip options kernels house experiments-test
+extra  = manual tutorial multigrid session variants pip options kernels house experiments-test
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -502,7 +502,7 @@ COVERED ?= 90
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
 .PHONY: all demo bench multigrid columns nondeterminism choices preconditioners scaling experiments \
-  check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-session run-variants \
+  check fuzz fuzz-mtx soak test run-tests run-manual run-tutorial run-multigrid run-session run-variants \
   run-pip run-options run-experiments-test run-kernels run-house kernels bundle carry install tidy cppcheck \
   coverage coverage-test
 
@@ -594,7 +594,7 @@ clean: ; rm -rf build
 performance:
 	python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
 	python3 bench/tables.py docs/performance.md docs/data/ranks.csv $(RANKS)
-	python3 bench/tables.py docs/which.md docs/data/host.csv
+	python3 bench/tables.py docs/performance.md docs/data/host.csv
 	@if ! python3 -c 'import matplotlib' 2>/dev/null; then echo 'no picture: python3 has no matplotlib'; \
 	else python3 bench/plot.py docs/data/ranks.csv docs/figures/ranks.svg; fi
 
@@ -608,7 +608,7 @@ checkdocs:
 	python3 tests/figures.py
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
 	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
-	python3 bench/tables.py --check docs/which.md docs/data/host.csv
+	python3 bench/tables.py --check docs/performance.md docs/data/host.csv
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 	python3 docs/figures/which.py | cmp - docs/figures/which.svg

@@ -1,4 +1,4 @@
-"""Builds the Python package petscbai by the makefile: docs/packages.md"""
+"""Builds the Python package petscbai by the makefile: docs/manual.md"""
 import ast
 import glob
 import os

@@ -115,7 +115,7 @@ def page(p):
     p.compare(
         "Figure 4.40, patterns of Schnakenberg's equations",
         "spots by t = 0.225, then steady",
-        "the same, see [newton.md](newton.md#pattern-formation)",
+        "the same, see [applications.md](applications.md#pattern-formation)",
         "",
     )
     heading, places, lines = ["linear solver"], list(p.each()), []

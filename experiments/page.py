@@ -204,7 +204,7 @@ of figures and tables are the thesis's. Machines and dates of ours are [below](#
 On a machine with a GPU and without PETSc: `carried/run.sh experiments` of what `make bundle` packs.
 The data are in `docs/data/experiments`. A line that begins with *holds* was checked by the numbers of this \
 page. Right-hand sides are ones, guesses zero. async-(5) has six updates, as \
-[the papers' tables have](concepts.md#if-you-come-from-the-papers), without momentum.
+[the papers' tables have](relaxation.md#if-you-come-from-the-papers), without momentum.
 
 ## Theirs and ours
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Packs the built tests so that they run where there is no PETSc: tests/carry.sh BUILD_DIR PETSC_PREFIX OUT.tar.gz
 # There: tar -xzf OUT.tar.gz && bash carried/run.sh, which says below what else it can do
-# Environment: HAVE: what there is of what the blocks of manual and tour require; BENCH: arguments of bench on a GPU
+# Environment: HAVE: what there is of what the blocks of manual and tutorial require; BENCH: arguments of bench on a GPU
 set -eu
 build=$(realpath "$1") prefix=$(realpath "$2") out=$3 src=$PWD
 dir=$(mktemp -d)
@@ -35,7 +35,7 @@ mkdir -p "$to/experiments"
 cp "$src"/experiments/*.py "$to/experiments"
 for f in "$src"/experiments/*.c; do cp "$build/tests/experiments/$(basename "$f" .c)" "$to/experiments"; done
 cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" \
-  "$src/docs/manual.md" "$src/docs/tour.md" "$to"
+  "$src/docs/manual.md" "$src/docs/tutorial.md" "$to"
 find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
 echo "$HAVE" >"$to/have"
 echo "${BENCH:-}" >"$to/bench.args"
@@ -46,7 +46,7 @@ cat >"$to/run.sh" <<'RUN'
 #   run.sh [PATTERN]          all, or those whose names match
 #   run.sh TOOL [PATTERN]     the same below that tool of compute-sanitizer: memcheck, initcheck, racecheck or
 #                             synccheck; the last three are slow, and without a PATTERN run what sanitizer.txt lists
-#   run.sh manual [PATTERN]   the manual's commands; run.sh tour [PATTERN] those of the tour
+#   run.sh manual [PATTERN]   the manual's commands; run.sh tutorial [PATTERN] those of the tutorial
 #   run.sh experiments ARGS   those of the papers: see experiments/run.py, as in
 #                             run.sh experiments --gpus 1 --out DIR faults theta
 #   run.sh bench ARGS         what make bench GPU=1 does: -csv bench.csv -device NAME -commit NAME
@@ -63,7 +63,7 @@ if [ -f "$here/paths" ]; then
     -e 's|/usr/bin/mpiexec|mpiexec|' "$here"/tests/*/run*.sh
   mv "$here/paths" "$here/paths.old"
 fi
-if [ "${1:-}" = manual ] || [ "${1:-}" = tour ]; then
+if [ "${1:-}" = manual ] || [ "${1:-}" = tutorial ]; then
   export PROGRAMS=$(echo "$here"/petsc/ex*) TUTORIALS=$(echo "$here"/tests/tutorials/{ex?,*.py})
   export HAVE=$(cat "$here/have")
   export PETSC_PREFIX=$here CC=false MPIEXEC=mpiexec PYTHON=${PYTHON:-false} PREFIX=$here

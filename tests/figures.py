@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Compares the figures of README.md and of pages in docs/ with the data files: figures.py [--write]
 
-A paragraph with measured figures ends with a comment <!-- = SOURCE; SOURCE ... -->, one source for each of its figures,
-in their order. A source is an expression of the functions below. A figure is right if its source rounds to it. In a
-paragraph without sources a number with a decimal point, or before a unit of time, of memory or of speed, is an error.
+docs/data/figures.txt lists the measured figures in prose, a line for each phrase: PAGE | PHRASE | SOURCE; SOURCE ...
+A source is an expression of the functions below, one for each figure of the phrase, in their order; `chosen` stands for
+a number that was not measured, and alone for all of the phrase. A phrase must stand on its page, and a figure is right
+if its source rounds to it. On the pages of that list a number in prose with a decimal point, or before a unit of time,
+of memory or of speed, is an error if no phrase has it.
 Not looked at are code, and numbers that are a size (1000², 20000 rows), a tolerance (1e-10) or a version (PETSc 3.18).
 
 A table with measured figures follows a comment <!-- table NAME -->. It is made from a data file: from that of a
@@ -18,13 +20,7 @@ import sys
 sys.dont_write_bytecode = True
 from checkdocs import text_of
 
-PAGES = {
-    "README.md": "# petsc-bai",
-    "docs/performance.md": "# Performance",
-    "docs/levels.md": "# Multigrid from the matrix",
-    "docs/smoothing.md": "# Smoothing",
-    "docs/newton.md": "# Nonlinear problems",
-}  # from this heading to the next of its depth
+LIST = "docs/data/figures.txt"
 NUMBER = (
     r"(?<![\w.^⁻/])(?<!1e-)(?<!PETSc )(?<!CUDA )(?<!capability )(?:\d+(?:\.\d+)?|\.\d+)(?![\w.]*[\d⁰¹²³⁴-⁹])"
     r"(?!e-)(?! (?:million )?rows| points| entries| processes|:)"
@@ -79,11 +75,6 @@ def newton(place, solver, column="ms"):
     return float(
         [row for row in read(f"experiments/{place}/newton") if row["solver"] == solver and row["ms"]][0][column]
     )
-
-
-def setting(value):
-    """A number that is a choice, not a measurement"""
-    return value
 
 
 def gpus(of, system, n, ranks, what):
@@ -228,11 +219,11 @@ def tables(filename):
     """Number of the first line, name in the comment before it or None, and lines of each table no other script makes"""
     with open(filename, encoding="utf-8") as file:
         whole = file.read().split("\n")
-    prose, start, other = dict(text_of(filename)), None, None
+    lines, start, other = dict(text_of(filename)), None, None
     for number, line in enumerate(whole + [""], 1):
         mark = re.fullmatch(r"<!-- (/?)([a-z]+) -->", line)
         other = mark[2] if mark and not mark[1] else None if mark else other
-        if line.startswith("|") and prose.get(number) and not other:
+        if line.startswith("|") and lines.get(number) and not other:
             start = start or number
         elif start:
             before = re.fullmatch(r"<!-- table (.*) -->", whole[start - 2])
@@ -275,71 +266,81 @@ def write(filename):
         file.write("\n".join(whole))
 
 
-def paragraphs(filename, heading):
-    """Number of the first line, and text with its comments"""
+def prose(filename):
+    """Number of the first line and text of each paragraph or item, without tables that scripts make"""
     with open(filename, encoding="utf-8") as file:
         whole = file.read().split("\n")
-    prose, lines, start, inside, made = dict(text_of(filename)), [], 0, False, None
-    for number, line in enumerate(whole + [""], 1):
-        if line.startswith("#"):
-            inside = line == heading or (inside and len(line.split()[0]) > len(heading.split()[0]))
-        mark = re.fullmatch(r"<!-- (/?)([a-z]+) -->", line)
-        made = mark[2] if mark and not mark[1] else None if mark else made
-        new = made or mark or not line.strip() or line.startswith(("#", "|", "    ")) or re.match(r"\s*[*-] ", line)
-        if new and lines:
-            yield start, " ".join(lines)
-            lines = []
-        if (
-            inside
-            and not (made or mark)
-            and line.strip()
-            and not line.startswith(("#", "|", "    "))
-            and (prose.get(number) or line.startswith("<!-- ="))
-        ):
-            start = start if lines else number
-            lines.append(line.strip())
+    start, inside, other = 0, [], None
+    for number, line in [*text_of(filename), (len(whole), "")]:
+        mark = re.fullmatch(r"<!-- (/?)([a-z]+) -->", whole[number - 1])
+        other = mark[2] if mark and not mark[1] else None if mark else other
+        if (other or not line.strip() or line.startswith(("#", "|")) or re.match(r"\s*[*-] ", line)) and inside:
+            yield start, " ".join(inside)
+            inside = []
+        if line.strip() and not other and not line.startswith(("#", "|")):
+            start = start if inside else number
+            inside.append(line.strip())
 
 
-def faults(filename, heading):
-    for start, text in paragraphs(filename, heading):
-        sources = [source.strip() for found in re.findall(r"<!-- = (.*?) -->", text) for source in found.split(";")]
-        plain = re.sub(r"<!--.*?-->|`[^`]*`", "", text)
-        plain = re.sub(r"\]\([^)]*\)", "]", plain)
-        if not sources:
-            loose = [
-                found[0]
-                for found in re.finditer(NUMBER, plain)
-                if "." in found[0] or re.match(UNIT, plain[found.end() :])
-            ]
-            if loose:
-                yield f"{filename}:{start}: no source of {', '.join(loose)}"
-            continue
-        figures = re.findall(NUMBER, plain)
-        if len(figures) != len(sources):
-            yield f"{filename}:{start}: {len(figures)} figures and {len(sources)} sources: {', '.join(figures)}"
-            continue
-        for figure, source in zip(figures, sources):
-            try:
-                value = float(eval(source))  # of our own pages
-            except (LookupError, NameError, SyntaxError, TypeError, ValueError) as error:
-                yield f"{filename}:{start}: {source}: {error}"
-                continue
-            half = 0.5 * 10.0 ** -len(figure.partition(".")[2])
-            if not abs(value - float(figure)) <= half * (1 + 1e-6):
-                yield f"{filename}:{start}: {figure} is {value:.4g} by {source}"
+def masked(text):
+    """Without what is no prose: code and the targets of links, in place of which are as many other characters"""
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", lambda found: "_" * len(found[0]), text)
+
+
+def listed():
+    """Number of the line, page, phrase and sources of each line of the list"""
+    with open(LIST, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip() and not line.startswith("#"):
+                yield number, *(part.strip() for part in line.split(" | ", 2))
+
+
+def wrong_phrases():
+    for number, page, phrase, sources in listed():
+        figures, sources = re.findall(NUMBER, masked(phrase)), [source.strip() for source in sources.split(";")]
+        if not any(phrase in text for _, text in prose(page)):
+            yield f"{LIST}:{number}: {page} does not say: {phrase}"
+        elif sources != ["chosen"] and len(figures) != len(sources):
+            yield f"{LIST}:{number}: {len(figures)} figures and {len(sources)} sources: {', '.join(figures)}"
+        else:
+            for figure, source in zip(figures, sources):
+                yield from wrong_figure(number, figure, source)
+
+
+def wrong_figure(number, figure, source):
+    if source == "chosen":
+        return
+    try:
+        value = float(eval(source))  # of our own list
+    except (LookupError, NameError, SyntaxError, TypeError, ValueError) as error:
+        yield f"{LIST}:{number}: {source}: {error}"
+        return
+    half = 0.5 * 10.0 ** -len(figure.partition(".")[2])
+    if not abs(value - float(figure)) <= half * (1 + 1e-6):
+        yield f"{LIST}:{number}: {figure} is {value:.4g} by {source}"
+
+
+def loose(page):
+    """Figures in prose that no phrase of the list has"""
+    phrases = [phrase for _, of, phrase, _ in listed() if of == page]
+    for start, text in prose(page):
+        for phrase in phrases:
+            text = text.replace(phrase, " ")
+        text = masked(text)
+        found = [
+            found[0] for found in re.finditer(NUMBER, text) if "." in found[0] or re.match(UNIT, text[found.end() :])
+        ]
+        if found:
+            yield f"{page}:{start}: no source of {', '.join(found)}"
 
 
 def main():
+    pages = list(dict.fromkeys(page for _, page, _, _ in listed()))
     if sys.argv[1:] == ["--write"]:
-        for page in PAGES:
+        for page in pages:
             write(page)
-    found = [
-        fault
-        for page, heading in PAGES.items()
-        for check in (faults(page, heading), wrong_tables(page))
-        for fault in check
-    ]
-    print("\n".join(found) or f"{', '.join(PAGES)}: figures are those of the data files")
+    found = [*wrong_phrases(), *(fault for page in pages for check in (loose, wrong_tables) for fault in check(page))]
+    print("\n".join(found) or f"{', '.join(pages)}: figures are those of the data files")
     return bool(found)
 
 

@@ -45,7 +45,7 @@ kernels "$@" | awk -v arch="$arch" '$2 == arch' >"$all"
 within()
 {
   if [ "$2" -le "$3" ]; then echo "ok kernels-$1"
-  else echo "not ok kernels-$1 # $2, at most $3: see docs/developers.md"; fi
+  else echo "not ok kernels-$1 # $2, at most $3: see docs/architecture.md"; fi
 }
 
 within number "$(wc -l <"$all")" "$(sed -n 's/^kernels *//p' "$limits")"

@@ -2,7 +2,7 @@
 # The Python package: pip makes a wheel and installs it, without network; then programs and petsc4py use its library
 #   tests/pip.sh DIR LIBRARY PROGRAM COMPILE...
 #
-# With network, the two commands of docs/packages.md for a PETSc in a wheel follow, in an environment of their own.
+# With network, the two commands of docs/manual.md for a PETSc in a wheel follow, in an environment of their own.
 # Lines in the form of PETSc's test harness go to stdout and DIR/tap. LIBRARY: the one of this PETSc. PROGRAM: PETSc's
 # ex2. COMPILE: the command that compiles a shared library. Environment: LIBS: what that is linked with; HAVE: what
 # there is of what tests require; PETSC_PREFIX, MPIEXEC; PYTHON, if petsc4py is not in the usual one

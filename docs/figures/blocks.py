@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the figure of docs/concepts.md: blocks.py > blocks.svg"""
+"""Draws the figure of docs/relaxation.md: blocks.py > blocks.svg"""
 
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#9b59b6"]
 NAMES = "ABCD"

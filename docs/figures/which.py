@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the flow chart of docs/which.md: which.py > which.svg"""
+"""Draws the flow chart of docs/performance.md: which.py > which.svg"""
 
 INK, SOFT, BLUE, ORANGE, GREY = "#222222", "#666666", "#0072b2", "#d55e00", "#777777"
 W, STEP, TOP = 960, 100, 20

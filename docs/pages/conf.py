@@ -19,16 +19,17 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["smartquotes"]
 CONTENTS = {
     "Using it": (
-        "docs/tour docs/manual docs/which docs/concepts docs/levels docs/smoothing docs/options docs/method"
+        "docs/tutorial docs/manual docs/multigrid docs/smoothing docs/relaxation docs/applications docs/options"
         " build/manualpages/index"
     ),
-    "Measured": "docs/performance docs/experiments docs/newton docs/application",
-    "Getting it": "docs/packages CHANGELOG",
-    "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
-    "Notebook": (
-        "docs/notebook/billion_rows docs/notebook/faults docs/notebook/given_up docs/notebook/kernels"
-        " docs/notebook/levels docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks"
-        " docs/notebook/smoothing docs/notebook/units docs/notebook/weights"
+    "Measured": "docs/performance docs/experiments",
+    "Changing it": "docs/architecture CONTRIBUTING CHANGELOG docs/notebook/README",
+    "Notebook": " ".join(
+        sorted(
+            f"docs/notebook/{name[:-3]}"
+            for name in os.listdir(os.path.join(os.path.dirname(__file__), "../notebook"))
+            if name.endswith(".md") and name != "README.md"
+        )
     ),
 }
 
