@@ -572,8 +572,8 @@ help:
 	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'
-	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv,' \
-	  'and those of several GPUs from RANKS=ranks.csv'
+	@echo 'performance  the tables of docs/notebook/relaxation.md from CSV=bench.csv,' \
+	  'and those of several GPUs in docs/performance.md from RANKS=ranks.csv'
 	@echo 'checkdocs    links between documents, and their tables and figures against the data'
 	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
@@ -589,10 +589,10 @@ help:
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
 
-# The tables of docs/performance.md, from what CSV= names (a bench.csv) and RANKS= (a ranks.csv), or from the files of
-# the last time
+# The tables of docs/performance.md and docs/notebook/relaxation.md, from what CSV= names (a bench.csv) and RANKS= (a
+# ranks.csv), or from the files of the last time
 performance:
-	python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+	python3 bench/tables.py docs/notebook/relaxation.md docs/data/bench.csv $(CSV)
 	python3 bench/tables.py docs/performance.md docs/data/ranks.csv $(RANKS)
 	python3 bench/tables.py docs/performance.md docs/data/host.csv
 	@if ! python3 -c 'import matplotlib' 2>/dev/null; then echo 'no picture: python3 has no matplotlib'; \
@@ -606,7 +606,7 @@ experiments-page: ; PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py $(if $
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
 	python3 tests/figures.py
-	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 bench/tables.py --check docs/notebook/relaxation.md docs/data/bench.csv
 	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
 	python3 bench/tables.py --check docs/performance.md docs/data/host.csv
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check

@@ -36,12 +36,6 @@ ITERATIONS = ["async-(1)", "async-(5)", "async-(9)", "launch-(5)", "sync-(1)", "
 SETUPS = ["async set-up", "sync set-up", "color set-up", "async new values", "sync new values"]
 
 
-# A state of the sources whose default was relaxation with momentum and a coarse correction. Both have been removed, so
-# solves of KSPBAI at it say nothing of the present one. Single iterations of relaxation, and PETSc's own solvers, are
-# as they were
-REMOVED = "91568cc"
-
-
 def number(text):
     return float(text) if text not in ("", None) else math.nan
 
@@ -252,25 +246,22 @@ PARTS = [
     (
         "solve",
         "Whole solves",
-        (
-            "KSPSolve() to 1e-10, n = 10⁶ to 1e-8. *auto* is what is done by default; *mpi* the same with exchange"
-            " scatter; *dk* without gathering."
-        ),
+        "KSPSolve() to 1e-10. *mpi* is `-ksp_type bai` with exchange scatter, *telescope* gathers on one rank.",
     ),
-    ("strong", "The same Laplacian", "300 iterations without norms, of KSPBAI in mode async without momentum."),
-    ("weak", "A Laplacian that grows with the number of GPUs", "As above; the size is that of one GPU's part."),
-    (
-        "levels",
-        "The levels of KSPBAI",
-        "KSPSolve() to 1e-10, `-ksp_type bai` without other options: set-up, a later solve, and the sum of both.",
-    ),
-    ("levels-weak", "The same, growing with the number of GPUs", "The size is that of one GPU's part."),
+    ("levels", "Multigrid", "`-ksp_type bai` to 1e-10: set-up, a later solve, and both together."),
+    ("levels-weak", "Multigrid, n points in each direction for each GPU", "Otherwise as above."),
     ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI; *scatter* is its exchange."),
     (
         "gamg",
-        "Algebraic multigrid, growing with the number of GPUs",
-        "KSPSolve() to 1e-8 by FCG and PCGAMG with PCBAI; the size is that of one GPU's part.",
+        "Algebraic multigrid, n points in each direction for each GPU",
+        "KSPSolve() to 1e-8 by FCG and PCGAMG with PCBAI.",
     ),
+    (
+        "strong",
+        "Relaxation",
+        "300 global iterations in mode async without norms, by exchange, and 300 iterations of CG with Jacobi.",
+    ),
+    ("weak", "Relaxation, n points in each direction for each GPU", "Otherwise as above."),
 ]
 
 
@@ -279,17 +270,14 @@ def across(filename):
     with open(filename, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     found = {}
-    removed = [row for row in rows if row["part"] == "solve" and row["commit"] == REMOVED]
     for row in rows:
-        if row in removed:
-            continue
         found.setdefault(row["part"], {}).setdefault((row["system"], row["n"], row["what"]), {})[
             int(row["ranks"])
         ] = row
     run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
     out = [
-        f"On one host: {'; '.join(run)}. Times of one GPU are in ms, those of more over that; iterations in brackets"
-        " where they differ."
+        f"Measured on one host: {'; '.join(run)}. The column of one GPU has milliseconds, the others the time over"
+        " that of one GPU. Iterations are in brackets where they differ."
     ]
     for part, title, words in PARTS:
         counts = sorted({ranks for by in found.get(part, {}).values() for ranks in by})
@@ -319,8 +307,6 @@ def across(filename):
             out += table(
                 ["system", "solver"] + ["1 GPU, ms" if ranks == 1 else f"{ranks} GPUs" for ranks in counts], lines
             )
-    if removed:
-        out += ["Whole solves are left out, as the default method was another one at this commit."]
     return "\n".join(out).rstrip("\n").replace("\n\n\n", "\n\n")
 
 

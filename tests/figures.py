@@ -13,7 +13,6 @@ function in TABLES, or from the rows of that name in docs/data/measured.csv. --w
 without such a comment that has a measured figure is an error.
 """
 import csv
-import math
 import re
 import sys
 
@@ -34,8 +33,7 @@ def read(name):
 
 
 BENCH, H200, RANKS = map(read, ("bench", "multigrid_h200", "ranks"))
-HYPRE, CHIP, MEASURED = map(read, ("hypre", "chip", "measured"))
-SMALL = list(dict.fromkeys((row["matrix"], int(row["n"])) for row in BENCH if row["what"] == "resident-cg"))
+HYPRE, CHIP, MEASURED, AMGX = map(read, ("hypre", "chip", "measured", "amgx"))
 
 
 def one(rows, **wanted):
@@ -43,11 +41,6 @@ def one(rows, **wanted):
     if len(found) != 1:
         raise LookupError(f"{len(found)} rows with {wanted}")
     return found[0]
-
-
-def part(matrix, n, what):
-    """Microseconds of a part of a solver in bench.csv, as async set-up"""
-    return 1e6 * float(one((row for row in BENCH if not row["rtol"]), matrix=matrix, n=n, what=what)["seconds"])
 
 
 def h200(matrix, n, way, column="later_ms"):
@@ -136,16 +129,67 @@ def over_hypre(matrix, n):
         return ""
 
 
-def beside():
-    """Set-up and solve together"""
-    lines = [["", "`-ksp_type bai`", "hypre", "GAMG", "CG with Jacobi", "bai over the best of the others"]]
-    systems = dict.fromkeys((row["matrix"], int(row["n"])) for row in HYPRE if row["matrix"] in SYSTEMS)
-    for system in sorted(systems, key=order):
-        have = {row["way"] for row in HYPRE if (row["matrix"], int(row["n"])) == system}
-        spent = lambda *kinds: min((total(hypre, *system, way) for way in kinds if way in have), default=math.nan)
-        bai, *others = spent("bai"), spent("hypre", "hypre-aggressive"), spent("gamg"), spent("jacobi")
-        cells = [digits(t) if t == t else "" for t in (bai, *others)]
-        lines.append([name(*system)] + cells + [f"{bai / min(t for t in others if t == t):.2f}"])
+OTHERS = {
+    "fv1": "strongly dominant diagonal (fv1), {}²",
+    "elasticity": "elasticity, {} rows, to 1e-8",
+    "convection2d": "convection and diffusion, {}²",
+}
+
+
+def spent(row):
+    return float(row["setup_ms"]) + float(row["later_ms"])
+
+
+def cell(row, setup="setup_ms", later="later_ms", its="iterations"):
+    if row.get("reason", "").startswith("DIVERGED") and float(row["residual"]) > 10 * float(row["rtol"]):
+        return "–"
+    short = lambda ms: f"{ms:.2g}" if ms < 1 else digits(ms)
+    before = f"{short(float(row[setup]))} + " if float(row[setup]) > 0.1 else ""
+    return f"{before}{short(float(row[later]))}, {row[its]}"
+
+
+def one_gpu():
+    """Set-up + solve of each system and kind of solver on the H100, or else on the H200"""
+    kinds = {
+        "`-ksp_type bai`": ["bai"],
+        "CG with `baimg`": ["baimg"],
+        "hypre": ["hypre", "hypre-aggressive"],
+        "CG with GAMG": ["gamg"],
+        "CG with Jacobi": ["jacobi"],
+    }
+    titles = SYSTEMS | OTHERS
+    systems = dict.fromkeys((row["matrix"], row["n"]) for row in HYPRE if row["matrix"] in titles)
+    lines = [["", *kinds, "bai over the best of others"]]
+    for matrix, n in sorted(systems, key=lambda system: (list(titles).index(system[0]), int(system[1]))):
+        of = lambda rows, ways: [row for row in rows if (row["matrix"], row["n"]) == (matrix, n) and row["way"] in ways]
+        best = {kind: min(of(HYPRE, ways) or of(H200, ways), key=spent, default=None) for kind, ways in kinds.items()}
+        text = [row and ("" if row in HYPRE else "H200: ") + cell(row) or "" for row in best.values()]
+        others = [row for kind, row in list(best.items())[2:] if row in HYPRE and cell(row) != "–"]
+        over = f"{spent(best['`-ksp_type bai`']) / min(map(spent, others)):.2f}" if others else ""
+        lines.append([title(matrix, int(n), titles)] + text + [over])
+    return lines
+
+
+def title(matrix, n, titles):
+    text = titles[matrix]
+    return text.format(n if "rows" in text else round(n ** (1 / 3 if "³" in text else 0.5)))
+
+
+def amgx():
+    """The best of AmgX's configurations by set-up and solve, and ours of the same run"""
+    names = {"lap3d": "7 points, {}³", "nine": "9 points, {}²"}
+    time = lambda row: float(row["setup_warm_ms"]) + float(row["later_solve_ms"])
+    shown = lambda row: cell(row, "setup_warm_ms", "later_solve_ms", "its")
+    lines = [["", "`-ksp_type bai`", "CG with `baimg`", "AmgX", "its configuration", "bai over AmgX"]]
+    for system in dict.fromkeys(row["system"] for row in AMGX):
+        rows = {row["solver"]: row for row in AMGX if row["system"] == system}
+        bai, baimg = (rows.pop(f"petsc-bai {way}", None) for way in ("bai", "cg -pc_type baimg"))
+        best = min(rows.values(), key=time, default=None)
+        if bai and best:
+            name, side = system.split()
+            configuration = f"`{best['solver'].split()[1]}`"
+            ratio = f"{time(bai) / time(best):.2f}"
+            lines.append([names[name].format(side), shown(bai), shown(baimg), shown(best), configuration, ratio])
     return lines
 
 
@@ -193,7 +237,8 @@ TABLES = {
         },
         ("bai/hypre", over_hypre),
     ),
-    "set-up and solve": beside,
+    "one GPU": one_gpu,
+    "AmgX": amgx,
     "chip": chip,
 }
 
