@@ -411,22 +411,6 @@ def types(rows):
     return text
 
 
-def table(rows):
-    text = '| option | method | values (default) | meaning |\n|---|---|---|---|\n'
-    for o in (o for o in rows if o.level == 'beginner'):
-        only = '' if len(o.faces) == 2 else class_of(o.faces[0]) + ' only: '
-        text += '| [`%s`](docs/options.md#%s) | %s | %s (%s) | %s%s |\n' % (
-            o.key(o.faces[0]),
-            o.field,
-            METHODS[o.method],
-            o.values(),
-            o.defaults(),
-            only,
-            o.text,
-        )
-    return between('README.md', '<!-- options -->\n', '<!-- /options -->\n', text)
-
-
 def in_words(text, rows):
     """Values of enums as users type them"""
     for o in rows:
@@ -517,7 +501,7 @@ def manual(users, research, levels):
 def main():
     users, research, levels = options(DEF), options(RESEARCH), options(LEVELS)
     rows = users + research + levels
-    files = {HEADER: prototypes(rows), TYPES: types(rows), 'README.md': table(rows)}
+    files = {HEADER: prototypes(rows), TYPES: types(rows)}
     files[MANUAL] = manual(users, research, levels)
     for face in FACES:
         files[SETTERS[face]] = setters(face, rows)
