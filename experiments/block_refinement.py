@@ -62,13 +62,13 @@ def ends(rows, matrix):
 def page(p):
     text = lambda its, matrix: f"{its:.0f}" if its > 0 else f"> {MOST[matrix]}"
     why = {
-        "chem97": "no entry of it couples rows of a block, so all depends on the order of blocks",
+        "chem97": "no entry couples rows of a block, so everything depends on the order of blocks",
         "fv1": (
-            "theirs are read from the axes; on the host a block reads the newest values, in mode sync the previous"
+            "the papers' are read from the axes; on the host a block reads the newest values, in mode sync the previous"
             " iterate"
         ),
         "fv3": "",
-        "trefethen": "theirs in single precision take three times as many; ours scale what they round",
+        "trefethen": "in single precision the papers take three times as many; here values are scaled before they are rounded",
     }
     for figure, matrix in zip(("4.34a", "4.34b", "4.34c", "4.34d"), PUBLISHED):
         p.compare(
@@ -103,7 +103,7 @@ def page(p):
         "Figure 4.35, by blocks, time in single over double precision",
         "below 1",
         single,
-        "an iteration takes as long here, as the matrix is on the chip in either",
+        "an iteration takes as long in both precisions, as the matrix is on the chip",
     )
     per_step = lambda row: number(row["its"]) / number(row["found"])
     steps = lambda rows: ", ".join(
@@ -137,7 +137,7 @@ def page(p):
             if (matrix, "1e-12", "refine sync, double") in curves_of(rows)
         ),
         (
-            "a solve of so small a matrix is one launch, and each correction adds some; on fv3, which takes long, that"
+            "a solve of a small matrix is one launch, and each correction adds several; on fv3, which takes long, that"
             " is little"
         ),
     )
@@ -188,12 +188,12 @@ def page(p):
     )
     p.why(
         (
-            "A block whose correction starts at zero does in exact arithmetic what it does without refinement. So in"
-            " double precision all curves of mode sync are one."
+            "In exact arithmetic a block whose correction starts at zero computes the same with and without refinement."
+            " So in double precision all curves of mode sync coincide."
         ),
         (
-            "On the GPU blocks that refine have another kernel, and so another staleness in mode async. It gains no"
-            " time: without refinement a solve is one kernel launch where the matrix is small."
+            "On the GPU blocks that refine run another kernel, and so with another staleness in mode async. Refinement"
+            " gains no time there: without it a solve of a small matrix is one launch."
         ),
     )
     place, rows = p.best()

@@ -81,7 +81,7 @@ def page(p):
             for name in ("chem97", "fv1", "fv3", "trefethen")
             if (name, "Jacobi") in curves_of(rows)
         ),
-        "ours: the factor of the last iterations that compare; on chem97 even iterations compare with even ones only",
+        "here: the factor of the last iterations that compare; on chem97 even iterations compare with even ones only",
     )
     p.compare(
         "Figure 4.3, fv1, iterations to 1e-10",
@@ -93,8 +93,9 @@ def page(p):
         "4.4a": (
             "chem97",
             (
-                "nothing to sweep over inside its blocks, so the age of values decides: d iterations old, Jacobi's"
-                " iterations times d + 1; see the [table of ages](#how-results-vary-from-run-to-run)"
+                "its blocks have no couplings inside, so the age of the values decides: if they are d iterations old, it"
+                " takes d + 1 times the iterations of Jacobi; see the [table of"
+                " ages](#how-results-vary-from-run-to-run)"
             ),
         ),
         "4.4b": ("fv1", "on a GPU all blocks are at work at once, and some values are older than the previous iterate"),
@@ -156,14 +157,14 @@ def page(p):
     )
     p.why(
         (
-            "Blocks of chem97 have nothing to sweep over inside. So the order of updates alone decides: on one host"
-            " thread half of the values are new, as in Gauss-Seidel's method, and in mode sync none, as in Jacobi's. On"
-            " a GPU its long rows make one block slow, and the others run ahead: see the [table of"
+            "Blocks of chem97 have no couplings inside, so only the order of updates matters: on one host thread half"
+            " of the values are new, as in Gauss-Seidel's method, and in mode sync none, as in Jacobi's. On a GPU long"
+            " rows make one block slow, and the others run ahead: see the [table of"
             " ages](#how-results-vary-from-run-to-run)."
         ),
         (
             "On chem97 Jacobi's residual after an odd number of iterations is four times that of an even number near"
-            " by. So iterations between points of the curve are off by up to six."
+            " by. Iterations between points of the curve are therefore off by up to six."
         ),
     )
     place, rows = p.best()

@@ -99,8 +99,8 @@ def page(p):
             f" {joules(rows, 'refinement') / joules(rows, 'Jacobi'):.2g}"
         ),
         (
-            "theirs of GPU and processors, ours of the GPU; Jacobi here is PETSc's, three kernels an iteration. That"
-            " refinement costs more than async-(5) is as in Figure 5.6, and against Table 5.6"
+            "the papers measured GPU and processors, here it is the GPU; Jacobi here is PETSc's, three kernels an"
+            " iteration. Refinement costs more than async-(5), as in Figure 5.6 and unlike Table 5.6"
         ),
     )
     p.compare(
@@ -116,13 +116,13 @@ def page(p):
         "Table 5.6, watts of async-(5) over those of Jacobi",
         f"{PUBLISHED['async-(5)'][1] / PUBLISHED['Jacobi'][1]:.2f}",
         lambda rows: f"{watts(rows, 'async-(5)') / watts(rows, 'Jacobi'):.2f}",
-        "ours is of the GPU alone",
+        "here the GPU alone",
     )
     p.compare(
         "Figure 5.5, processor in async-(5)",
         "44 % less power asleep",
         lambda rows: idle(rows) if ("async-(5)", "false") in keyed(rows) else "",
-        "busy time, as power of processors cannot be read; a whole solve is one launch, during which the host sleeps",
+        "here busy time, as the power of processors cannot be read; a solve is one launch, and the host sleeps",
     )
     p.compare(
         "Tables 5.4 and 5.5, what an idle wait saves in CG", "7 to 26 %", "not measured", "PETSc's CG does not sleep"
@@ -141,7 +141,7 @@ def page(p):
         ),
         (
             "energy follows time; on chem97 async-(5) takes more iterations than Jacobi, see Figure 4.4a, and"
-            " refinement is several launches, see Figure 4.32"
+            " refinement takes several launches, see Figure 4.32"
         ),
     )
     blind = []

@@ -46,8 +46,8 @@ def delays(rows, matrix, after):
 def page(p):
     why = {
         "fv1": "",
-        "trefethen": "their figures hold an overhead of each solve: by iterations the delay is larger",
-        "chem97": "which rows fail is chosen at random, and each choice gives another delay",
+        "trefethen": "the papers' times contain an overhead of each solve; counted in iterations the delay is larger",
+        "chem97": "the rows that fail are chosen at random, and each choice gives another delay",
     }
     for matrix, published in PUBLISHED.items():
         p.compare(
@@ -90,8 +90,8 @@ def page(p):
             lines.append(line)
     p.table(
         (
-            "A quarter of the rows is not updated from iteration 10 on, and taken over later. What that adds to the"
-            " iterations to 1e-10, mode sync; several choices of the rows."
+            "A quarter of the rows is not updated from iteration 10 on until its recovery: iterations that this adds to"
+            " those to 1e-10, in mode sync, for several choices of the rows."
         ),
         heading,
         lines,

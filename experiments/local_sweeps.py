@@ -60,7 +60,7 @@ def times(rows, matrix):
 
 
 def page(p):
-    why = "the rest of an iteration costs so little here: on a GPU the matrix stays on the chip"
+    why = "the rest of an iteration is cheap here: on a GPU the matrix stays on the chip"
     for k in (5,):
         p.compare(
             f"Table 4.5, fv3, async-({k}) over async-(1)",
@@ -77,17 +77,17 @@ def page(p):
             ),
             {
                 "fv1": "Jacobi here is PETSc's, three kernels an iteration; on the host nothing is parallel",
-                "chem97": "a few rows have up to a hundred entries, and their block takes longest",
+                "chem97": "a few rows have up to a hundred entries, and their blocks take longest",
             }.get(matrix, ""),
         )
     first = lambda rows, method: (lambda t: t[10] / 10 / (t[200] / 200))(
         {int(parts(row)[2]): number(row["seconds"]) for row in rows if parts(row)[:2] == ["count", method]}
     )
     p.compare(
-        "Figure 4.5, fv3, time of an iteration: of 10 in all over of 200",
+        "Figure 4.5, fv3, time of an iteration: 10 iterations over 200",
         "falls, as copies to the GPU count",
         lambda rows: f"Jacobi {first(rows, 'Jacobi'):.2g}, async-(5) {first(rows, 'async-(5)'):.2g}",
-        "copies are not counted here; what is left is a kernel's launch",
+        "copies are not counted here; the launch of a kernel remains",
     )
     odd = [k for k in PUBLISHED if k % 2]
     lines = [[f"async-({k})", f"{PUBLISHED[k] / PUBLISHED[1] - 1:+.1%}"] for k in odd]
@@ -103,8 +103,8 @@ def page(p):
         "500 global iterations on fv3, blocks of 448 rows: what more local sweeps add to async-(1).", heading, lines
     )
     p.why(
-        "The papers' times grow with n, not with the number of nonzeros, so that matrices were probably stored densely."
-        " So only ratios are compared. Gauss-Seidel is PETSc's `MatSOR()` on one core."
+        "The papers' times grow with n, not with the number of nonzeros, so their matrices were probably stored densely."
+        " Only ratios are compared. Gauss-Seidel is PETSc's `MatSOR()` on one core."
     )
     place, rows = p.best()
 

@@ -45,7 +45,7 @@ def page(p):
         "Figure 4.24, N = 32, residual with blocks of 124, 128, 132",
         "least at 128, of 129 to 132 too",
         lambda rows: ", ".join(f"{size(rows)[k]:.3g}" for k in (124, 128, 132)),
-        "theirs after 1000 iterations, which is at rounding here; ours after 300",
+        "the papers' after 1000 iterations, which is at the level of rounding here; here after 300",
     )
     p.compare(
         "Figure 4.25a, blocks of 112, residual at N = 111, 112, 113",

@@ -168,8 +168,8 @@ def page(p):
     )
     why = (
         "undamped sweeps leave the fastest oscillation, in any order and in blocks of 128 rows or more: see [the table"
-        " of orders](#smoothers-of-geometric-multigrid). That theirs smooths suggests that sweeps inside a block read"
-        " new values"
+        " of orders](#smoothers-of-geometric-multigrid). As the papers' iteration smooths, its sweeps inside a block"
+        " probably read new values"
     )
     p.compare(
         "Figure 4.27a, two levels, one smoothing step, cycles, ε = 1e-3",
@@ -189,7 +189,7 @@ def page(p):
             for name in ("Gauss-Seidel", "PCBAI, default")
             if by_size(rows, name).strip(", ")
         ),
-        "theirs from 10⁴ to 10⁸ points",
+        "the papers: 10⁴ to 10⁸ points",
     )
     p.compare(
         "Table 4.11, Figure 4.29: smoothing of 5 levels over that of 2; Gauss-Seidel over BAI",
@@ -205,8 +205,8 @@ def page(p):
             )
         )(alone(rows)[0]),
         (
-            "theirs: 10⁷ points, a GPU against 4 cores, without copies; ours is of one step, the number of cycles"
-            " differs, and Gauss-Seidel is on one core"
+            "the papers: 10⁷ points, a GPU beside 4 cores, without copies; here: one step, as the number of cycles"
+            " differs, and Gauss-Seidel on one core"
         ),
     )
     best = lambda rows, name: min(
@@ -222,7 +222,7 @@ def page(p):
             for name in ("Gauss-Seidel", "PCBAI, default")
             if any(key[:2] == ("steps", name) and converged(row) for key, row in keyed(rows).items())
         ),
-        "there copies to the GPU made a first step dear",
+        "in the papers copies to the GPU made the first step expensive",
     )
     final = lambda rows: "; ".join(
         f"ε = {epsilon}: "
@@ -324,8 +324,8 @@ def page(p):
                 line.append(f"{1e3 * sum(times[name][:levels - 1]):.3g}")
     p.table(
         (
-            "Table 4.11: smoothing alone on all levels but the coarsest; theirs of a whole solve with 10⁷ points, ours"
-            " of one step."
+            "Table 4.11: smoothing alone on all levels but the coarsest; the papers' of a whole solve with 10⁷ points,"
+            " here of one step."
         ),
         heading,
         lines,

@@ -195,8 +195,8 @@ def page(p):
                 "as for Table 4.1"
                 if table == "4.2"
                 else (
-                    "their GPU starts a wave of blocks at once, all reading the previous iterate, as mode launch does;"
-                    " in mode async a GPU's blocks read older values, one host thread's mostly newer ones"
+                    "the papers' GPU starts a wave of blocks at once, which all read the previous iterate, as in mode"
+                    " launch; in mode async blocks on a GPU read older values, and on one host thread mostly newer ones"
                 )
             ),
         )
@@ -205,7 +205,7 @@ def page(p):
             f"{DEVIATION[matrix, its]:.2g}",
             lambda rows: modes(rows, lambda row: f"{number(row['standard_deviation']):.2g}"),
             (
-                "on one host thread nothing varies; their standard errors in Table 4.3 are of 400 runs, not of 1000"
+                "on one host thread nothing varies; the standard errors in Table 4.3 fit 400 runs, not 1000"
                 if table == "4.1"
                 else ""
             ),
@@ -219,8 +219,8 @@ def page(p):
         "below 0.1 %",
         growth,
         (
-            "see the picture, and how many iterations that is [below](#how-results-vary-from-run-to-run); Table 4.2's"
-            " variations after 5 and 40 iterations are off by ten"
+            "the remarks below say how many iterations that is; the variations in Table 4.2 after 5 and 40 iterations"
+            " are off by a factor of ten"
         ),
     )
     p.compare(
@@ -285,15 +285,15 @@ def page(p):
         for matrix, its in (("fv1", 100), ("fv3", 9000)):
             if (matrix, its, "async") in by:
                 said.append(
-                    f"{place}: the least and the largest of {by[matrix, its, 'async']['runs']} residuals of {matrix} "
-                    f"after {its} iterations in mode async are as far apart as {apart(by, matrix, its)} iterations."
+                    f"{place}: the smallest and the largest of {by[matrix, its, 'async']['runs']} residuals of "
+                    f"{matrix} after {its} iterations in mode async are {apart(by, matrix, its)} iterations apart."
                 )
         if ("fv3", 1000, "sync") in by:
-            said.append(f"{place}: of modes other than async fv3 has {by['fv3', 1000, 'sync']['runs']} runs.")
+            said.append(f"{place}: modes other than async have {by['fv3', 1000, 'sync']['runs']} runs of fv3.")
         if {"chem97", "fv1"} <= {matrix for matrix, _, _ in reads_of(rows)}:
             said.append(
-                f"{place}: of what blocks of chem97 read {percent(old(rows, 'chem97'))} is three or more iterations "
-                f"old, of fv1 {percent(old(rows, 'fv1'))}."
+                f"{place}: {percent(old(rows, 'chem97'))} of the values that blocks of chem97 read are three or more "
+                f"iterations old, and {percent(old(rows, 'fv1'))} on fv1."
             )
     p.why(
         *said,

@@ -73,12 +73,12 @@ def page(p):
         "chem97ztz-like": (
             "4.6a",
             "async-(5) first, then CG and Jacobi, all close",
-            "blocks of this matrix have nothing to sweep over inside",
+            "blocks of this matrix have no couplings inside",
         ),
         "fv1": (
             "4.6b",
             "CG a third faster than async-(5), Jacobi half as fast",
-            "on a GPU a whole solve of BAI or of the resident CG is one launch, and each step of PETSc's CG is several",
+            "on a GPU a whole solve by BAI or by the resident CG is one launch, and each step of PETSc's CG is several",
         ),
         "fv3": ("4.6c", "CG takes a fraction of the time of all others", ""),
         "trefethen": ("4.6d", "async-(5) first", "CG takes few iterations"),
@@ -110,7 +110,7 @@ def page(p):
                 )
             if place != "host" and (matrix, "cg") in found:
                 p.check(
-                    "KSPBAI as it is by default is faster than PETSc's CG",
+                    "KSPBAI by default is faster than PETSc's CG",
                     found[matrix, "bai"] < found[matrix, "cg"],
                     f"{matrix}, {place}",
                 )
@@ -127,7 +127,7 @@ def page(p):
                         f"{matrix}, {place}",
                     )
                 p.check(
-                    "KSPBAI as it is by default is faster than a CG in one launch",
+                    "KSPBAI by default is faster than a CG in one launch",
                     found[matrix, "bai"] < found.get((matrix, "resident-cg"), float("inf")),
                     f"{matrix}, {place}",
                 )
@@ -137,7 +137,7 @@ def page(p):
         lines,
     )
     p.why(
-        "The resident CG was the benchmark's own until 0.3.0: pipelined CG with Jacobi, in one launch. SSOR is"
+        "Until 0.3.0 the benchmark had a resident CG: pipelined CG with Jacobi, in one launch. SSOR is"
         " PETSc's default of `PCSOR`, on the host. `KSPBAI` has blocks of its default, 128 rows."
     )
     place, rows = p.best()

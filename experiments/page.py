@@ -82,9 +82,9 @@ class Page:
                 said.setdefault(text, []).append(place)
         return "; ".join(f"{' and '.join(places)}: {text}" for text, places in said.items()) or "not measured"
 
-    def compare(self, what, theirs, ours, why=""):
-        """A line of the first table; ours is a text, or what say() asks"""
-        self.rows.append((what, theirs, ours if isinstance(ours, str) else self.say(ours), why))
+    def compare(self, what, papers, here, why=""):
+        """A line of the table that a section begins with; here is a text, or what say() asks"""
+        self.rows.append((what, papers, here if isinstance(here, str) else self.say(here), why))
 
     def check(self, statement, holds, where):
         """where: the case, of which there may be several for a statement"""
@@ -192,25 +192,25 @@ def about(data):
 HEAD = """<!-- made from docs/data/experiments by "make experiments-page" -->
 # The papers' experiments
 
-The experiments of H. Anzt's thesis (*Asynchronous and Multiprecision Linear Solvers*, Karlsruhe 2012) and of the \
-papers that it builds on, run again.
-First the papers' figures and tables beside ours, then pictures, then the tables of each experiment. Numbers \
-of figures and tables are the thesis's. Machines and dates of ours are [below](#machines).
+For readers of the papers: the experiments of H. Anzt's thesis (*Asynchronous and Multiprecision Linear Solvers*, \
+Karlsruhe 2012) and of the papers that it builds on, repeated with this library. Each section begins with the results \
+in the papers beside the results here, by figures and tables of the thesis; pictures and our own tables follow. \
+[Machines](#machines) are at the end.
+
+* Right-hand sides are ones, guesses zero. async-(5) has six updates, as \
+[the papers' tables have](relaxation.md#if-you-come-from-the-papers), and no momentum.
+* A line that begins with *holds* or *does not hold* is a statement that this page checks against its data, \
+`docs/data/experiments`.
+
+To repeat them:
 
     make experiments                          all, on the GPU if GPU=1 is given, else a smaller set on the host
-    make experiments EXPERIMENT=faults        one, or several; ARGS="--limit 400": in so many seconds at most
-    make experiments-page CSV=DIR             this page and its pictures, from the tables that it left in DIR
-
-On a machine with a GPU and without PETSc: `carried/run.sh experiments` of what `make bundle` packs.
-The data are in `docs/data/experiments`. A line that begins with *holds* was checked by the numbers of this \
-page. Right-hand sides are ones, guesses zero. async-(5) has six updates, as \
-[the papers' tables have](relaxation.md#if-you-come-from-the-papers), without momentum.
-
-## Theirs and ours
+    make experiments EXPERIMENT=faults        one, or several; ARGS="--limit 400": within 400 seconds
+    make experiments-page CSV=DIR             this page and its pictures, from the tables in DIR
 
 """
 
-# What is named and not done, in the form of the first table
+# What is named and not done, in the form of the tables that sections begin with
 NOT_DONE = [
     (
         "Table B.1: apache2, audikw_1, boneS10, ecology2, G3_circuit, ldoor, nd24k",
@@ -225,16 +225,13 @@ NOT_DONE = [
         "Section 4.10.4: blocks with few local sweeps scheduled more often",
         "named, not done",
         "not done",
-        (
-            "not tried: a kernel serves all blocks alike, and θ sets the number of local sweeps only, not by a block's"
-            " residual either"
-        ),
+        ("a kernel serves all blocks alike; θ sets the number of local sweeps, and does not use a block's residual"),
     ),
     (
         "Algorithm 15: asynchronous sweeps inside a block",
         "described",
         "not done",
-        "not tried: sweeps inside a block would differ from run to run, also in modes sync and color",
+        "sweeps inside a block would differ from run to run, also in modes sync and color",
     ),
     (
         "Algorithm 22: other local solvers; Algorithm 23: several correction loops",
@@ -246,13 +243,13 @@ NOT_DONE = [
         "Tables 5.1 and 5.2: CG on CPU and GPU",
         "GPU 11.48 of 42.18 Wh, 2.72 of 13.31 Wh",
         "not measured",
-        "about CG, not about relaxation; no counter of a processor's energy can be read here",
+        "these are about CG; a processor's energy cannot be read here",
     ),
     (
         "Table 5.3, Figure 5.4: clock frequency of the processor",
         "0.8 GHz saves 5 % with a GPU",
         "not measured",
-        "it could not be set; a sleeping host saves more, which is Table 5.6",
+        "it could not be set; a sleeping host saves more, as in Table 5.6",
     ),
 ]
 
@@ -261,16 +258,18 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
+def rows_of(rows):
+    return ["| " + " | ".join(map(cell, row)) + " |" for row in rows] + [""]
+
+
 def write(data, page, pictures):
-    table, drawn, sections = ["| Figure or table | theirs | ours | why they differ |", "|---|---|---|---|"], [], []
+    sections = []
     for name in run.NAMES:
         module = run.experiment(name)
         p = Page(data, pictures, name)
         if not list(p.each()):
             continue
         module.page(p)
-        table += ["| " + " | ".join(map(cell, row)) + " |" for row in p.rows]
-        drawn += p.drawn
         checks = [
             f"* {'holds' if holds else '**does not hold**'}: {statement} ({'; '.join(where)})"
             for (statement, holds), where in p.checks.items()
@@ -278,18 +277,17 @@ def write(data, page, pictures):
         remarks = [f"* {sentence}" for sentence in p.pending if sentence] + p.notes()
         sections += (
             [f"## {module.TITLE}", f"`{name}`: {module.SEEDS}.", ""]
+            + ["| figure or table | papers | here | reason for a difference |", "|---|---|---|---|"]
+            + rows_of(p.rows)
+            + [line for picture in p.drawn for line in (picture, "")]
             + p.lines
             + checks
             + remarks
             + ([""] if checks or remarks else [])
         )
-    table += ["| " + " | ".join(map(cell, row)) + " |" for row in NOT_DONE]
-    text = (
-        "\n".join(
-            [HEAD + "\n".join(table), "", "## Pictures", ""] + drawn + ["", "## Machines", ""] + about(data) + sections
-        ).rstrip("\n")
-        + "\n"
-    )
+    sections += ["## Not repeated", "", "| figure or table | papers | here | reason |", "|---|---|---|---|"]
+    sections += rows_of(NOT_DONE) + ["## Machines", ""] + about(data)
+    text = HEAD + "\n".join(sections).rstrip("\n") + "\n"
     if page is None:
         return text
     with open(page, "w", encoding="utf-8") as file:

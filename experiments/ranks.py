@@ -98,12 +98,11 @@ def page(p):
             ),
             {
                 "amc": (
-                    "theirs on PCI express, where an iteration took longer than its copies through the host; here the"
-                    " copies take longer than an iteration. Three GPUs were not measured"
+                    "the papers used PCI Express, where an iteration took longer than its copies through the host; here"
+                    " the copies take longer than an iteration. Three GPUs were not measured"
                 ),
                 "dc": (
-                    "today's GPUs are linked directly; on so small a matrix the copies still take longer than an"
-                    " iteration"
+                    "today's GPUs are linked directly; on a small matrix the copies still take longer than an iteration"
                 ),
                 "dk": "as DC; a kernel's stores into the other GPU's memory need no copy at all",
             }[exchange],
@@ -117,12 +116,12 @@ def page(p):
                 f"{exchange} {speed(rows, 'trefethen20000', exchange, 2, 'solve'):.2f}" for exchange in EXCHANGES
             ),
         ),
-        "a solve takes less time than a few messages; by default it is done on one rank",
+        "a solve takes less time than a few messages",
     )
     p.compare(
         "Figure 4.11, data in the host's memory of either processor",
         "two levels of time",
-        "not asked",
+        "not measured",
         "data stay on the GPU",
     )
     lines, left = [], {}

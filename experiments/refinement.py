@@ -45,15 +45,15 @@ def page(p):
         "Figure 4.31, corrections",
         "at most 5",
         lambda rows: each(rows, lambda a, b: f"{number(b['its']) / number(b['found']):.1f}"),
-        "iterations over those that the last correction was given; on chem97, where these vary, that is a rough count",
+        "a quotient: iterations over those of the last correction; it is rough on chem97, where these vary",
     )
     p.compare(
         "Figures 4.32 and 4.33, time in double over refinement",
         "fv1 about 2, fv3 above 1 on Fermi and below on older GPUs, the small ones 1",
         lambda rows: each(rows, lambda a, b: f"{number(a['seconds']) / number(b['seconds']):.2f}"),
         (
-            "in double precision a solve of so small a matrix is one launch; with refinement it is several, with looks"
-            " at the residual by PETSc's kernels in between"
+            "in double precision a solve of a small matrix is one launch; with refinement it takes several, and"
+            " PETSc's kernels compute residuals in between"
         ),
     )
     lines = []
@@ -80,8 +80,8 @@ def page(p):
             )
     p.table(
         (
-            "async-(5), blocks of 448 rows, to 1e-12; double: as it is, single: refinement round iterations in single"
-            " precision."
+            "async-(5), blocks of 448 rows, to 1e-12; double: without refinement; single: refinement of iterations"
+            " in single precision."
         ),
         ["matrix", "machine", "iterations, double", "single", "ms, double", "single"],
         lines,

@@ -95,10 +95,10 @@ def page(p):
                 f" {ours(rows, k)[0] / papers(rows, k)[0] - 1:+.0%}"
             ),
             (
-                "their table prints 82 %, its times give 77 %; in CRS each update reads the values outside the block"
-                " again"
+                "the papers print 82 %, but their times give 77 %; in CRS each update reads the values outside the"
+                " block again"
                 if k == "6"
-                else "today's caches keep what CRS reads twice"
+                else "today's caches keep the values that CRS reads twice"
             ),
         )
         p.compare(
@@ -165,8 +165,8 @@ def page(p):
                 )
     p.table(
         (
-            "µs of a global iteration on the 7-point Laplacian, blocks of 448 rows; the conversion, and after how many"
-            " iterations it has paid off."
+            "Microseconds of a global iteration on the 7-point Laplacian, blocks of 448 rows; time of the conversion,"
+            " and the iterations after which it has paid off."
         ),
         ["", "size", "CRS", "Block-CRS", "over CRS", "conversion", "pays off after"],
         lines,

@@ -37,8 +37,8 @@ def page(p):
             rows, lambda size: f"{number(row(rows, size, 'theta')['found']):.0f} / {-(-2000 // size) * 5}"
         ),
         (
-            "they average the quotients of rows, here sums of rows are divided; their table is said to be of"
-            " Trefethen_20000, its numbers of blocks are of 2000 rows"
+            "the papers average the quotients of rows, here sums of rows are divided; the table is said to be of"
+            " Trefethen_20000, but its numbers of blocks fit 2000 rows"
         ),
     )
     p.compare(
@@ -55,7 +55,7 @@ def page(p):
     )
     for place, rows in p.each():
         p.check(
-            "θ does no more local sweeps than without",
+            "with θ there are no more local sweeps than without",
             all(number(r["found"]) <= 5 * -(-2000 // int(parts(r)[0])) for r in rows if parts(r)[1:] == ["theta"]),
             place,
         )

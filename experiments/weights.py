@@ -79,7 +79,7 @@ def fastest(rows, matrix, weight):
 
 def page(p):
     for figure, matrix, said, why in (
-        ("4.18a", "chem97", "ω = 1.1 diverges", "their own bound is 2/(1 + ρ) = 1.118"),
+        ("4.18a", "chem97", "ω = 1.1 diverges", "the papers' own bound is 2/(1 + ρ) = 1.118"),
         ("4.18b", "fv1", "ω > 1 helps, ω ≥ 1.4 diverges", ""),
         ("4.18c", "fv3", "ω > 1 helps, ω ≥ 1.4 diverges", ""),
         ("4.18d", "trefethen", "ω > 1 hardly helps, ω ≥ 1.4 diverges", "in mode sync it converges to 1.5"),
@@ -152,7 +152,7 @@ def page(p):
             if place != "host" and ("time", matrix, "none", "1.0") in by
         ]
     p.table(
-        "Milliseconds to 1e-10 with the best ω, mode async, GPU; SOR on the host, with a look at each residual.",
+        "Milliseconds to 1e-10 with the best ω, mode async, GPU; SOR on the host computes each residual.",
         ["matrix", "async-(5)", "ℓ1", "SOR"],
         lines,
     )
