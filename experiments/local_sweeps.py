@@ -103,8 +103,8 @@ def page(p):
         "500 global iterations on fv3, blocks of 448 rows: what more local sweeps add to async-(1).", heading, lines
     )
     p.why(
-        "The papers' times grow with n, not with the number of nonzeros, so their matrices were probably stored densely."
-        " Only ratios are compared. Gauss-Seidel is PETSc's `MatSOR()` on one core."
+        "The papers' times grow with n, not with the number of nonzeros, so their matrices were probably stored"
+        " densely. Only ratios are compared. Gauss-Seidel is PETSc's `MatSOR()` on one core."
     )
     place, rows = p.best()
 
