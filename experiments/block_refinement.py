@@ -68,7 +68,7 @@ def page(p):
             " iterate"
         ),
         "fv3": "",
-        "trefethen": "in single precision the papers take three times as many; here values are scaled before they are rounded",
+        "trefethen": "in single precision the papers take three times as many; here values are scaled before rounding",
     }
     for figure, matrix in zip(("4.34a", "4.34b", "4.34c", "4.34d"), PUBLISHED):
         p.compare(

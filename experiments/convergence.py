@@ -93,8 +93,8 @@ def page(p):
         "4.4a": (
             "chem97",
             (
-                "its blocks have no couplings inside, so the age of the values decides: if they are d iterations old, it"
-                " takes d + 1 times the iterations of Jacobi; see the [table of"
+                "its blocks have no couplings inside, so the age of the values decides: if they are d iterations old,"
+                " it takes d + 1 times the iterations of Jacobi; see the [table of"
                 " ages](#how-results-vary-from-run-to-run)"
             ),
         ),
@@ -157,9 +157,9 @@ def page(p):
     )
     p.why(
         (
-            "Blocks of chem97 have no couplings inside, so only the order of updates matters: on one host thread half"
-            " of the values are new, as in Gauss-Seidel's method, and in mode sync none, as in Jacobi's. On a GPU long"
-            " rows make one block slow, and the others run ahead: see the [table of"
+            "Blocks of chem97 have no couplings inside, so only the order of updates matters: on one host thread"
+            " half of the values are new, as in Gauss-Seidel's method, and in mode sync none, as in Jacobi's. On a GPU"
+            " long rows make one block slow, and the others run ahead: see the [table of"
             " ages](#how-results-vary-from-run-to-run)."
         ),
         (
