@@ -23,6 +23,11 @@ METHODS = {
     'BOTH_METHODS': 'both',
     'EITHER': 'both',
 }
+SELECTS = {
+    'RELAXATION': 'Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.',
+    'KRYLOV': 'Setting it selects method krylov, and is an error with method relaxation: see `KSPBAISetMethod()`.',
+    'BOTH_METHODS': 'Setting it selects method relaxation, unless krylov is asked for: see `KSPBAISetMethod()`.',
+}
 WIDTH = 120
 CHECK = '--check' in sys.argv[1:]
 MADE = 'made from src/petsc/options.def and others by "make options"'
@@ -162,7 +167,7 @@ class Option:
                 if self.has_auto(face)
                 else ''
             )
-        return '%s (default %s)' % (
+        return '%s (default %s); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`' % (
             ', '.join(filter(None, [self.unit, text])),
             '`%s`' % default if default.startswith('PETSC') else default,
         )
@@ -262,7 +267,7 @@ def page(name, says, collective, inputs, outputs, key, level, notes, references,
     if notes:
         parts.append('   Note%s:\n%s' % ('s' if len(notes) > 1 else '', '\n\n'.join(fill(note) for note in notes)))
     if references:
-        parts.append('\n'.join(['   ' + references[0]] + [fill(text) for text in references[1:]]))
+        parts.append('   %s\n%s' % (references[0], '\n\n'.join(fill(text) for text in references[1:])))
     parts.append(fill(see, '.seealso: ', '          '))
     return '/*@\n' + '\n\n'.join(parts) + '\n@*/\n'
 
@@ -295,15 +300,16 @@ def setter_and_getter(o, face):
     setter, getter = face + 'Set' + o.function, face + 'Get' + o.function
     notes, references = o.notes(face)
     see = o.see.replace('{FACE}', cls)
+    selects = [SELECTS[o.method]] if face == 'KSPBAI' and o.method in SELECTS else []
     text = page(
         setter,
         'Sets ' + o.says(),
         'Logically ',
-        align([(ksp, WHAT[cls]), (a, o.allowed(face))]),
+        align([(ksp, '%s; the call is ignored unless it is of type `%s`' % (WHAT[cls], face)), (a, o.allowed(face))]),
         [],
         [o.typed(face) + ' - sets it'],
         o.level,
-        notes,
+        selects + notes,
         references,
         ', '.join(filter(None, ['`%s`, `%s()`' % (face, getter), see])),
     )
@@ -319,7 +325,7 @@ def setter_and_getter(o, face):
         return text
     text += '\n'
     chosen = (
-        ['It is the value that was set. What `%sSetUp()` chose is shown by `%sView()`.' % (cls, cls)]
+        ['It is the value that was set. `%sView()` shows the value that `%sSetUp()` chose.' % (cls, cls)]
         if o.is_chosen(face)
         else []
     )
@@ -327,7 +333,7 @@ def setter_and_getter(o, face):
         getter,
         'Gets ' + o.says(),
         'Not ',
-        ['%s - %s, of type `%s`' % (ksp, WHAT[cls], face)],
+        ['%s - %s, which must be of type `%s`, else the error is `PETSC_ERR_ARG_WRONG`' % (ksp, WHAT[cls], face)],
         ['%s - see `%s()`' % (a, setter)],
         [],
         o.level,
@@ -397,7 +403,7 @@ def main_page(face, rows):
     )
     start = text.index('.seealso:')
     end = text.index('M*/', start)
-    others = [name for name in re.findall(r'`[^`]*`', text[start:end]) if not re.match(r'`%s[SG]et' % face, name)]
+    others = [name for name in re.findall(r'`[^`]*`', text[start:end]) if name not in setters.values()]
     see = fill(', '.join(others + list(setters.values())), '.seealso: ', '          ')
     return text[:start] + see + '\n' + text[end:]
 
@@ -407,7 +413,13 @@ def types(rows):
     text = read(TYPES)
     for o in rows:
         if o.enum:
-            text = re.sub(r'-ksp_bai_%s \([^)]*\)' % o.field, lambda m: o.typed('KSPBAI'), text)
+            keys = bullets(align([(o.typed(face), 'sets it') for face in o.faces]))
+            text = re.sub(
+                r'(   %s - (?:(?!\*/).)*?   )Options? Database Keys?:\n.*?\n\n' % o.type,
+                lambda m: '%sOptions Database Key%s:\n%s\n\n' % (m.group(1), 's' * (len(o.faces) > 1), keys),
+                text,
+                flags=re.S,
+            )
     return text
 
 
@@ -429,8 +441,9 @@ def manual(users, research, levels):
         '<!-- %s -->\n# Options' % MADE,
         fill(
             (
-                'Each option has a key for `-ksp_type bai`, `-pc_type bai` or `-pc_type baimg`. The prefix of a solver'
-                ' goes in front, as in `-mg_levels_pc_bai_mode`. Options for users have setters and getters in C.'
+                'For all users: the options of `-ksp_type bai`, `-pc_type bai` and `-pc_type baimg`. The prefix of a'
+                ' solver goes in front of a key, as in `-mg_levels_pc_bai_mode`. Options for users have setters and'
+                ' getters in C.'
             ),
             '',
         ),
@@ -443,9 +456,9 @@ def manual(users, research, levels):
         ),
         fill(
             (
-                'A value that is not allowed is an error, which names the option, the value and what is allowed, and'
-                ' changes nothing. Getters give what was set; what was chosen for 0 or auto is in the view. A `KSP` or'
-                ' `PC` of another type ignores the setters; the getters are errors.'
+                'A value out of range is an error that names the option, the value and the range, and changes'
+                ' nothing. Getters return the value that was set; the view shows the value that was chosen for 0 or'
+                ' auto. Setters ignore a `KSP` or `PC` of another type; getters report an error.'
             ),
             '',
         ),

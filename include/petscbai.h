@@ -1,5 +1,5 @@
 /*
-   petsc-bai: block-asynchronous iteration for PETSc
+   petsc-bai: multigrid, Krylov and block-asynchronous solvers for PETSc
 */
 #pragma once
 

@@ -1,21 +1,21 @@
 /*
-   Types that petsc-bai's users and its engine share; needs nothing of PETSc
+   Types that users of petsc-bai and its engine share, independent of PETSc
 */
 #pragma once
 
 /* SUBMANSEC = KSP */
 
 /*E
-   BAIMethod - The methods of a `KSPBAI`
+   BAIMethod - Method of a `KSPBAI`
 
    Values:
 +  `BAI_METHOD_AUTO`       - (default) relaxation if an option of relaxation was given, or the number of iterations is
                              fixed; else krylov
-.  `BAI_METHOD_KRYLOV`     - a Krylov method, with the `PC` of the `KSP`
--  `BAI_METHOD_RELAXATION` - block-asynchronous iteration itself
+.  `BAI_METHOD_KRYLOV`     - a Krylov method, preconditioned by the `PC` of the `KSP`
+-  `BAI_METHOD_RELAXATION` - block-asynchronous iteration, without a `PC`
 
    Options Database Key:
-.  -ksp_bai_method (auto|krylov|relaxation) - choose the method
+.  -ksp_bai_method (auto|krylov|relaxation) - sets it
 
    Level: beginner
 
@@ -28,17 +28,17 @@ typedef enum {
 } BAIMethod;
 
 /*E
-   BAIKrylov - The Krylov methods of a `KSPBAI`
+   BAIKrylov - Krylov method of a `KSPBAI`
 
    Values:
-+  `BAI_KRYLOV_AUTO`  - (default) chosen by the operator and the `PC`
++  `BAI_KRYLOV_AUTO`  - (default) chosen from the operator and the `PC`
 .  `BAI_KRYLOV_CG`    - conjugate gradients
 .  `BAI_KRYLOV_FCG`   - flexible conjugate gradients
 .  `BAI_KRYLOV_BCGS`  - flexible BiCGStab
 -  `BAI_KRYLOV_GMRES` - flexible GMRES
 
    Options Database Key:
-.  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres) - choose the method
+.  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres) - sets it
 
    Level: intermediate
 
@@ -56,20 +56,21 @@ typedef enum {
    BAIMode - How the blocks of a block-asynchronous iteration wait for each other
 
    Values:
-+  `BAI_MODE_ASYNC`  - never, inside one MPI rank: no barrier between global iterations; a block reads the newest values
-                       of the others that it can see; of other ranks as `BAIExchange` says
-.  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and
-                       new values as it finds them
++  `BAI_MODE_ASYNC`  - blocks of an MPI rank never wait for each other: a block reads the newest values of the other
+                       blocks that it can see; values of other ranks arrive as `BAIExchange` says
+.  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old or
+                       new values of the other blocks as it finds them
 .  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise
                        reproducible
 .  `BAI_MODE_COLOR`  - blocks take turns in the order of a colouring: every block reads exactly the newest values of
-                       those before it and the previous iterate of those after it, as in multicolour Gauss-Seidel;
-                       bitwise reproducible
--  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, but sync where many colours are needed, so that few blocks would
-                       work at the same time; for a relaxation of `KSPBAI` async
+                       blocks of earlier colours and the previous iterate of blocks of later colours, as in multicolour
+                       Gauss-Seidel; bitwise reproducible
+-  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, or sync if there were too many colours to keep a GPU busy; for
+                       `KSPBAI` async
 
-   Options Database Key:
-.  -ksp_bai_mode (auto|async|launch|sync|color) - choose the mode
+   Options Database Keys:
++  -ksp_bai_mode (auto|async|launch|sync|color) - sets it
+-  -pc_bai_mode (auto|async|launch|sync|color)  - sets it
 
    Level: intermediate
 
@@ -89,17 +90,17 @@ typedef enum {
    Values:
 +  `BAI_POLYNOMIAL_AUTO`   - (default) fourth in mode sync, unless omega, momentum, overlap or weight tau is asked for;
                              else none
-.  `BAI_POLYNOMIAL_NONE`   - each is multiplied by omega
--  `BAI_POLYNOMIAL_FOURTH` - those of Chebyshev's polynomial of the fourth kind, for the largest eigenvalue, which is
-                             estimated by the first application
+.  `BAI_POLYNOMIAL_NONE`   - omega for each iteration
+-  `BAI_POLYNOMIAL_FOURTH` - the weights of Chebyshev's polynomial of the fourth kind for the largest eigenvalue, which
+                             the first application estimates
 
    Options Database Key:
-.  -pc_bai_polynomial (auto|none|fourth) - choose the weights
+.  -pc_bai_polynomial (auto|none|fourth) - sets it
 
    Level: intermediate
 
    Note:
-   Mode sync only: what is multiplied must be the same in each iteration.
+   `BAI_POLYNOMIAL_FOURTH` needs mode sync, in which all iterations apply the same linear operator.
 
    Reference:
    J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numerical Linear Algebra with Applications 30
@@ -114,15 +115,16 @@ typedef enum {
 } BAIPolynomial;
 
 /*E
-   BAIBackend - Where a block-asynchronous iteration runs
+   BAIBackend - Processor that a block-asynchronous iteration runs on
 
    Values:
-+  `BAI_BACKEND_AUTO` - (default) where the matrix is
-.  `BAI_BACKEND_HOST` - OpenMP threads
--  `BAI_BACKEND_CUDA` - an NVIDIA GPU; a matrix and vectors on the host are copied to it
++  `BAI_BACKEND_AUTO` - (default) where the matrix is: a GPU for a matrix of type `MATAIJCUSPARSE`, else the host
+.  `BAI_BACKEND_HOST` - the host, in OpenMP threads
+-  `BAI_BACKEND_CUDA` - an NVIDIA GPU, to which a matrix and vectors on the host are copied
 
-   Options Database Key:
-.  -ksp_bai_backend (auto|host|cuda) - choose the backend
+   Options Database Keys:
++  -ksp_bai_backend (auto|host|cuda) - sets it
+-  -pc_bai_backend (auto|host|cuda)  - sets it
 
    Level: intermediate
 
@@ -135,22 +137,23 @@ typedef enum {
 } BAIBackend;
 
 /*E
-   BAIPartitionType - How rows become blocks of a block-asynchronous iteration
+   BAIPartitionType - How the rows of a matrix are divided into blocks of a block-asynchronous iteration
 
    Values:
-+  `BAI_PARTITION_AUTO`    - (default) natural, or graph where blocks of consecutive rows contain few of the entries
-.  `BAI_PARTITION_NATURAL` - consecutive rows, as they are numbered
++  `BAI_PARTITION_AUTO`    - (default) natural, or graph if blocks of consecutive rows contain few of the entries
+.  `BAI_PARTITION_NATURAL` - consecutive rows
 .  `BAI_PARTITION_DM`      - boxes of the grid of the `DMDA` that is attached
 .  `BAI_PARTITION_RCM`     - consecutive rows in the reverse Cuthill-McKee order
 -  `BAI_PARTITION_GRAPH`   - blocks grown along strong couplings
 
-   Options Database Key:
-.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - choose the partition
+   Options Database Keys:
++  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
+-  -pc_bai_partition (auto|natural|dm|rcm|graph)  - sets it
 
    Level: intermediate
 
    Note:
-   The numbering of vectors and matrices does not change; only which rows are iterated together.
+   A partition does not renumber vectors and matrices.
 
 .seealso: `KSPBAI`, `PCBAI`, `KSPBAISetPartition()`, `PCBAISetPartition()`
 E*/
@@ -163,16 +166,17 @@ typedef enum {
 } BAIPartitionType;
 
 /*E
-   BAIWeight - What a block-asynchronous iteration does to converge where plain Jacobi sweeps do not
+   BAIWeight - Diagonal weighting or scaling of a block-asynchronous iteration, for matrices on which Jacobi diverges
 
    Values:
-+  `BAI_WEIGHT_NONE` - (default) nothing
-.  `BAI_WEIGHT_L1`   - adds to |a_ii| the sum of |a_ij| over the columns outside the block of row i
-.  `BAI_WEIGHT_TAU`  - multiplies omega by a factor that is found from eigenvalues at set-up
--  `BAI_WEIGHT_AUTO` - tau, but at most 1
++  `BAI_WEIGHT_NONE` - (default) none
+.  `BAI_WEIGHT_L1`   - |a_ii| grows by the sum of |a_ij| over the columns outside the block of row i
+.  `BAI_WEIGHT_TAU`  - omega is multiplied by tau, a factor that set-up finds from estimated eigenvalues
+-  `BAI_WEIGHT_AUTO` - omega is multiplied by min(1, tau)
 
-   Options Database Key:
-.  -ksp_bai_weight (none|l1|tau|auto) - choose the weight
+   Options Database Keys:
++  -ksp_bai_weight (none|l1|tau|auto) - sets it
+-  -pc_bai_weight (none|l1|tau|auto)  - sets it
 
    Level: intermediate
 
@@ -189,23 +193,24 @@ typedef enum {
    BAIExchange - How the MPI ranks of a block-asynchronous iteration exchange x
 
    Values:
-+  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
++  `BAI_EXCHANGE_AUTO`    - (default) dk if it is possible, else scatter
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
 .  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync
                             and color as scatter
 .  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in
                             modes async and launch during the next iteration, which reads older values
--  `BAI_EXCHANGE_DK`      - kernels, or threads, of each rank store x of its boundary directly into the memory of the
-                            other ranks
+-  `BAI_EXCHANGE_DK`      - kernels, or threads, of each rank store its boundary values of x directly in the memory of
+                            the other ranks
 
-   Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - choose the exchange
+   Options Database Keys:
++  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - sets it
+-  -pc_bai_exchange (auto|scatter|amc|dc|dk)  - sets it
 
    Level: intermediate
 
    Note:
-   For dc and dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that
-   reaches the memory of the others' GPUs. -info tells the first reason against it.
+   For dc and dk, ranks that exchange x must be on one node, and run all on the host, or each on a GPU of its own with
+   peer access to the others. If they cannot be used, -info shows the first reason.
 
 .seealso: `KSPBAI`, `PCBAI`
 E*/
@@ -218,14 +223,16 @@ typedef enum {
 } BAIExchange;
 
 /*E
-   BAIPrecision - The precision of the sweeps of a block-asynchronous iteration
+   BAIPrecision - Precision of the sweeps of a block-asynchronous iteration
 
    Values:
-+  `BAI_PRECISION_NATIVE` - (default) in that of `PetscReal`
--  `BAI_PRECISION_SINGLE` - single; residuals and solutions are of full precision, unless `BAI_REFINE_NONE` is asked for
++  `BAI_PRECISION_NATIVE` - (default) the precision of `PetscReal`
+-  `BAI_PRECISION_SINGLE` - single precision; residuals and solutions have full precision unless `BAI_REFINE_NONE` is
+                            asked for
 
-   Options Database Key:
-.  -ksp_bai_precision (native|single) - choose the precision
+   Options Database Keys:
++  -ksp_bai_precision (native|single) - sets it
+-  -pc_bai_precision (native|single)  - sets it
 
    Level: intermediate
 
@@ -237,17 +244,18 @@ typedef enum {
 } BAIPrecision;
 
 /*E
-   BAIRefine - Which iterative refinement a block-asynchronous iteration has round its sweeps
+   BAIRefine - Iterative refinement around the sweeps of a block-asynchronous iteration
 
    Values:
 +  `BAI_REFINE_AUTO`  - (default) sync if the precision is single, else none
-.  `BAI_REFINE_NONE`  - none: sweeps go over x itself, in their precision
-.  `BAI_REFINE_SYNC`  - the residual b - A x of all rows is computed, and global iterations go over a correction of x
--  `BAI_REFINE_ASYNC` - each block computes the residual of its own rows, sweeps over a correction of its own x, and
-                        adds it
+.  `BAI_REFINE_NONE`  - none: sweeps update x itself, in their precision
+.  `BAI_REFINE_SYNC`  - the residual b - A x of all rows is computed, and global iterations compute a correction of x
+-  `BAI_REFINE_ASYNC` - each block computes the residual of its own rows, and its sweeps compute a correction of its
+                        part of x
 
-   Options Database Key:
-.  -ksp_bai_refine (auto|none|sync|async) - choose the refinement
+   Options Database Keys:
++  -ksp_bai_refine (auto|none|sync|async) - sets it
+-  -pc_bai_refine (auto|none|sync|async)  - sets it
 
    Level: intermediate
 
@@ -261,17 +269,17 @@ typedef enum {
 } BAIRefine;
 
 /*E
-   BAIFaultType - What a simulated fault does to a block-asynchronous iteration
+   BAIFaultType - Type of the simulated faults of a block-asynchronous iteration
 
    Values:
-+  `BAI_FAULT_ROWS`   - (default) rows are no longer updated, as if what computes them had failed
-.  `BAI_FAULT_BLOCKS` - the same of whole blocks
-.  `BAI_FAULT_X`      - a bit of x is flipped in some rows, once
-.  `BAI_FAULT_MATRIX` - a bit of the solver's copy of the matrix is flipped in some rows, until it is copied anew
--  `BAI_FAULT_SUMS`   - a bit of what a row subtracts from b is flipped in one global iteration
++  `BAI_FAULT_ROWS`   - (default) single rows are no longer updated, as if their processor had failed
+.  `BAI_FAULT_BLOCKS` - whole blocks are no longer updated
+.  `BAI_FAULT_X`      - in some rows a bit of x is flipped, once
+.  `BAI_FAULT_MATRIX` - in some rows a bit of the solver's copy of the matrix is flipped, until it is copied anew
+-  `BAI_FAULT_SUMS`   - in some rows a bit of the sum that is subtracted from b is flipped in one global iteration
 
    Options Database Key:
-.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - choose the type
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - sets it
 
    Level: advanced
 
@@ -286,16 +294,17 @@ typedef enum {
 } BAIFaultType;
 
 /*E
-   BAIKernel - Family of kernels for the global iterations of a block-asynchronous iteration on a GPU
+   BAIKernel - Family of kernels for global iterations on a GPU
 
    Values:
-+  `BAI_KERNEL_AUTO`     - (default) the first of the following that can
-.  `BAI_KERNEL_RESIDENT` - keeps the whole matrix on the chip, and does a whole solve in one launch
-.  `BAI_KERNEL_STREAM`   - streams the matrix, a thread a row
--  `BAI_KERNEL_GENERIC`  - takes any matrix
++  `BAI_KERNEL_AUTO`     - (default) the first of the following that is possible
+.  `BAI_KERNEL_RESIDENT` - keeps the whole matrix in registers and shared memory, and does a whole solve in one launch
+.  `BAI_KERNEL_STREAM`   - reads the matrix from memory in each iteration, with one thread for each row
+-  `BAI_KERNEL_GENERIC`  - accepts any matrix and every option
 
-   Options Database Key:
-.  -ksp_bai_kernel (auto|resident|stream|generic) - choose the family
+   Options Database Keys:
++  -ksp_bai_kernel (auto|resident|stream|generic) - sets it
+-  -pc_bai_kernel (auto|resident|stream|generic)  - sets it
 
    Level: advanced
 

@@ -9,6 +9,10 @@ import sys
 
 SOURCES = ["include/*.h", "src/*/*.c", "src/*/*/*.c", "src/*/*/generated/*.c"]
 HEADER = "include/petscbai.h"
+# A key of an option and its value, if there is one
+OPTION = (
+    r"(?<![\w`-])-(?:(?:ksp|pc|mg|snes|telescope)_\w+|info\b|dll_append)(?: (?:\d+|bai|preonly|telescope|async)\b)?"
+)
 
 
 def read(path):
@@ -48,7 +52,8 @@ def markdown(text, known, missing):
             missing.append(name)
         return f"[`{match[1]}`]({name}.md)" if name in known else f"`{match[1]}`"
 
-    parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    text = re.sub(OPTION, r"`\g<0>`", " ".join(text.split()))
+    parts = re.split(r"(`[^`]*`)", text)
     return "".join(
         re.sub(r"`([^`]*)`", code, part) if part.startswith("`") else re.sub(r"([*_<>|\[\]{}^])", r"\\\1", part)
         for part in parts

@@ -8,15 +8,14 @@ PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
 /*@C
-   BAIFinalizePackage - Frees what is kept between solvers. After the next `PetscInitialize()` the types can be
-   registered again
+   BAIFinalizePackage - Frees the memory that petsc-bai keeps between solvers
 
    Collective
 
    Level: developer
 
    Note:
-   `PetscFinalize()` calls it.
+   `PetscFinalize()` calls it. After another `PetscInitialize()`, `BAIInitializePackage()` registers the types again.
 
 .seealso: `BAIInitializePackage()`, `PetscFinalize()`
 @*/
@@ -36,8 +35,8 @@ PetscErrorCode BAIFinalizePackage(void)
    Level: developer
 
    Note:
-   A program that is linked with libpetscbai calls it once after `PetscInitialize()`; further calls do nothing. A
-   program that loads the library with -dll_append has it called by `PetscInitialize()`.
+   A program that is linked with libpetscbai calls it after `PetscInitialize()`; further calls do nothing. With
+   -dll_append, `PetscInitialize()` itself calls it.
 
 .seealso: `KSPBAI`, `PCBAI`, `PCBAIMG`, `BAIFinalizePackage()`
 @*/

@@ -163,21 +163,21 @@ const BAIFace BAIFaceKSP =
   {.number = 0, .name = "ksp", .prefix = "KSP", .type = KSPBAI, .solves = PETSC_TRUE, .data = DataOf, .getdm = GetDM};
 
 /*MC
-     KSPBAI - Block-asynchronous iteration as a solver, and Krylov methods for matrices on GPUs, preconditioned by
-     multigrid
+     KSPBAI - Krylov methods with algebraic multigrid, or block-asynchronous relaxation, on NVIDIA GPUs and hosts
 
    Options Database Keys:
-+  -ksp_bai_method (auto|krylov|relaxation)        - whether a Krylov method or relaxation solves, `KSPBAISetMethod()`
++  -ksp_bai_method (auto|krylov|relaxation)        - whether a Krylov method or block-asynchronous relaxation solves,
+                                                     `KSPBAISetMethod()`
 .  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres)        - Krylov method, `KSPBAISetKrylov()`
 .  -ksp_bai_local_iters <5>                        - Jacobi sweeps in a block per global iteration,
                                                      `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                         - rows of a block, `KSPBAISetBlockSize()`
 .  -ksp_bai_mode (auto|async|launch|sync|color)    - how blocks wait for each other, `KSPBAISetMode()`
-.  -ksp_bai_partition (auto|natural|dm|rcm|graph)  - how rows become blocks, `KSPBAISetPartition()`
-.  -ksp_bai_momentum <0>                           - part of the last step that each update repeats,
+.  -ksp_bai_partition (auto|natural|dm|rcm|graph)  - how rows are divided into blocks, `KSPBAISetPartition()`
+.  -ksp_bai_momentum <0>                           - factor of the last step that each update adds,
                                                      `KSPBAISetMomentum()`
-.  -ksp_bai_weight (none|l1|tau|auto)              - damping that makes it converge where Jacobi does not,
-                                                     `KSPBAISetWeight()`
+.  -ksp_bai_weight (none|l1|tau|auto)              - diagonal weighting or scaling for matrices on which Jacobi
+                                                     diverges, `KSPBAISetWeight()`
 .  -ksp_bai_precision (native|single)              - precision of the sweeps, `KSPBAISetPrecision()`
 .  -ksp_bai_omega <1>                              - damping of a block's update, after its local sweeps,
                                                      `KSPBAISetOmega()`
@@ -185,99 +185,101 @@ const BAIFace BAIFaceKSP =
                                                      `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>                     - global iterations between residual norms,
                                                      `KSPBAISetCheckInterval()`
-.  -ksp_bai_backend (auto|host|cuda)               - where the iteration runs, `KSPBAISetBackend()`
-.  -ksp_bai_theta <false>                          - whether blocks with more weight inside do more local sweeps
+.  -ksp_bai_backend (auto|host|cuda)               - whether the iteration runs on the host or on a GPU,
+                                                     `KSPBAISetBackend()`
+.  -ksp_bai_theta <false>                          - whether blocks with stronger couplings inside do more local sweeps
 .  -ksp_bai_overlap <0>                            - steps of the matrix graph by which blocks are extended
 .  -ksp_bai_staleness <-1>                         - global iterations that a block may be ahead of those it reads from
 .  -ksp_bai_refine (auto|none|sync|async)          - iterative refinement round the sweeps
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk)      - how x is exchanged between MPI ranks
 .  -ksp_bai_kernel (auto|resident|stream|generic)  - family of kernels for global iterations on a GPU
-.  -ksp_bai_idle_wait <false>                      - whether the host sleeps during long waits for the device
-.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - what simulated faults do
-.  -ksp_bai_fault_fraction <0>                     - part of the rows or blocks that simulated faults hit
+.  -ksp_bai_idle_wait <false>                      - whether the host sleeps during long waits for the GPU
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - type of simulated faults
+.  -ksp_bai_fault_fraction <0>                     - fraction of the rows or blocks that simulated faults hit
 .  -ksp_bai_fault_at <10>                          - global iterations before simulated faults begin
 .  -ksp_bai_fault_recover <0>                      - global iterations that simulated faults last
-.  -ksp_bai_fault_seed <0>                         - choice of the rows or blocks that simulated faults hit
-.  -ksp_bai_fault_detect <false>                   - whether faults are looked for and repaired
--  -ksp_bai_stats <false>                          - whether sweeps are counted, for statistics
+.  -ksp_bai_fault_seed <0>                         - random seed for the rows or blocks that simulated faults hit
+.  -ksp_bai_fault_detect <false>                   - whether faults are detected and repaired
+-  -ksp_bai_stats <false>                          - whether statistics of the sweeps are taken
 
    Level: intermediate
 
    Notes:
-   There are two methods, see `KSPBAISetMethod()`. The first line of -ksp_view names the one that runs, and why.
+   `KSPBAISetMethod()` chooses between two methods. The first line of -ksp_view names the one that runs, and the reason.
 
-   *Relaxation* is the block-asynchronous iteration of the papers. It runs if an option that defines it was given, such
-   as -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations is fixed, as below `PCMG`. The rows
-   of each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In one global
-   iteration every block reads the current values of the others once, does `local_iters` Jacobi sweeps on its own rows,
-   and writes its values back. `KSP` counts global iterations. The PC is not applied.
+   Krylov methods run by default, preconditioned by the PC of the `KSP`. If neither -pc_type nor the program chose a
+   type, it becomes `PCBAIMG`. Other types work as with any `KSP`. A program that sets the type none, ilu, icc, bjacobi
+   or mat must do so after `KSPSetType()`: PETSc itself sets these types in `KSPSetFromOptions()`, so before
+   `KSPSetType()` they do not count as a choice. Up to PETSc 3.18 this includes the `KSPSetFromOptions()` that reads
+   -ksp_type bai. `KSPSetType()` to another type leaves the PC as it is.
 
-   *Krylov* methods run otherwise, with the PC of the `KSP`. If nobody chose its type, by -pc_type or in code, it is
-   `PCBAIMG`. Other types work as with any `KSP`. A type that the PC has after `KSPSetFromOptions()` and before
-   `KSPSetType()` counts as chosen by nobody if it is one of those that PETSc gives a PC by itself: none, ilu, icc,
-   bjacobi or mat. Up to PETSc 3.18 this includes the `KSPSetFromOptions()` that reads -ksp_type bai. So set such a
-   type after the KSP has become a `KSPBAI`, or by -pc_type. `KSPSetType()` to another type leaves the PC as it is.
+   `KSPBAISetKrylov()` sets the Krylov method; by default it follows from the matrix and the PC. `KSPCG`, `KSPFCG`,
+   `KSPFBCGS` and `KSPFGMRES` do the iterations, with one exception. If the PC is `PCBAIMG`, Amat is Pmat, and the
+   matrix is Hermitian with diagonal entries of one sign, the conjugate gradients of this library do them, on one MPI
+   rank, or on GPUs of one host that access each other's memory. If the matrix fits in registers and shared memory of
+   one GPU, a solve is a single kernel launch of pipelined conjugate gradients or BiCGStab, preconditioned by local
+   sweeps in blocks. The PC is then not applied, and makes no levels.
 
-   `KSPBAISetKrylov()` names the Krylov method; by default it follows from matrix and PC. `KSPCG`, `KSPFCG`, `KSPFBCGS`
-   and `KSPFGMRES` do the iterations. Where the PC is `PCBAIMG`, Amat is Pmat, and the matrix is Hermitian with diagonal
-   entries of one sign, the library's own conjugate gradients do them, on one MPI rank and on GPUs of one host that
-   access each other's memory. On one GPU whose registers and shared memory hold the matrix a solve is one kernel
-   launch, of pipelined conjugate gradients or BiCGStab preconditioned by local sweeps in blocks; then the PC is not
-   applied, and makes no levels.
+   Relaxation is the block-asynchronous iteration of the paper. It runs if an option of relaxation was given, such as
+   -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations is fixed, as for a smoother of `PCMG`.
+   The rows of each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In one global
+   iteration every block reads the current values of the other blocks once, does `local_iters` Jacobi sweeps on its own
+   rows, and writes its values back. `KSP` counts global iterations. The PC is not applied.
 
-   Relaxation converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, D being the
-   diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other matrices it
-   may diverge; a weight then helps if the matrix is positive definite. A zero, missing or tiny diagonal entry is an
-   error that names the row. A row of zeros gets 1 on its diagonal.
+   Relaxation converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, where D is the
+   diagonal of A. That holds for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other
+   matrices relaxation may diverge; `KSPBAISetWeight()` then helps if the matrix is positive definite. A zero, missing
+   or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal.
 
-   Convergence is decided by the norm of the true residual b - A x, also where a Krylov method updates the residual
-   meanwhile. With the default convergence test, and if no norm is named, a Krylov method claims convergence only if
-   the residual divided row by row by the diagonal of the matrix has fallen by the same factor, too. So rows on another
-   scale than the others, as those of boundary conditions, do not hide these. If rounding keeps this second norm up, or
-   the method breaks down, the first one decides alone. `KSPSetNormType()` names one norm, which is then tested alone:
-   `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
+   Convergence is tested with the norm of the true residual b - A x, also if a Krylov method updates its residual by
+   recurrence. With the default convergence test and norm, a Krylov method also requires that D^{-1} (b - A x) has
+   fallen by the same factor, so that rows of a larger scale, such as rows of boundary conditions, do not hide the error
+   of the others. If rounding keeps this second norm up, or the method breaks down, the first norm decides alone. A norm
+   set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients
+   `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
 
-   If there is no monitor, no residual history and no convergence test of the user's, a relaxation computes the norm
-   only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1, or a
-   monitor, makes it compute every norm. Without these, a solve on one rank is one kernel launch if the GPU holds the
-   whole matrix in registers and shared memory.
+   Without a monitor, a residual history or a convergence test of the user, relaxation computes the norm only when it
+   may be small enough, and so may do a few more iterations than needed; with -ksp_bai_check_interval 1, or a monitor,
+   it computes every norm. Without these, a solve on one rank is a single kernel launch if the matrix fits in registers
+   and shared memory of the GPU.
 
-   The reason is `KSP_DIVERGED_BREAKDOWN` if rounding keeps the residual norm above the tolerance, or if the least norm
-   of 300 iterations of a Krylov method falls by less than 1 %, as for systems that have no solution; -info and the view
-   say more.
+   The reason is `KSP_DIVERGED_BREAKDOWN` if rounding keeps the residual norm above the tolerance, or if the smallest
+   norm in 300 iterations of a Krylov method falls by less than 1 %, as for systems without a solution; -info and the
+   view show details.
 
-   `KSPSolveTranspose()` needs `PCApplyTranspose()` of the PC, as PETSc's methods do; `PCBAI` and `PCBAIMG` have it. A
-   relaxation iterates with a transposed copy of the matrix.
+   `KSPSolveTranspose()` needs `PCApplyTranspose()` of the PC, as PETSc's methods do; `PCBAI` and `PCBAIMG` have it.
+   Relaxation iterates with a transposed copy of the matrix.
 
-   `KSPMatSolve()` solves several columns at once, in one kernel launch, if a GPU holds the matrix in registers and
-   shared memory, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances; the
-   number of iterations and the residual norm are the largest, and the reason is that of the first column that failed.
-   In all other cases, as with a monitor, a null space or a `KSPGuess`, columns are solved one after the other.
+   `KSPMatSolve()` solves several columns in one kernel launch if the matrix fits in registers and shared memory of a
+   GPU, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances. `KSP` reports the
+   largest number of iterations, the largest residual norm, and the reason of the first column that failed. In all other
+   cases, as with a monitor, a null space or a `KSPGuess`, columns are solved one after the other.
 
-   Relaxation gives bitwise reproducible results in `BAI_MODE_SYNC` and `BAI_MODE_COLOR`. In other modes results differ
-   from run to run within the tolerance. The library's conjugate gradients, and solves in one launch, give the same
-   results each time.
+   Relaxation is bitwise reproducible in `BAI_MODE_SYNC` and `BAI_MODE_COLOR`. In other modes results differ from run to
+   run within the tolerance. The conjugate gradients of this library, and solves in one launch, are reproducible.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
-   `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
-   between ranks. The set-up of a relaxation copies to the host what the partitions rcm and graph, and overlap need.
-   With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
-   Krylov methods take any Amat, as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator; `PCBAIMG` is made of Pmat, and
-   without entries there the PC that nobody chose is `PCNONE`.
+   `MATAIJ` that follows their values. `MATAIJCUSPARSE` matrices and their vectors stay on the GPU, except for values
+   that MPI exchanges between ranks. For the partitions rcm and graph, and for overlap, the set-up of relaxation copies
+   the matrix to the host. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc
+   was built without CUDA. Krylov methods take any Amat, such as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator.
+   `PCBAIMG` is made from Pmat; if Pmat has no entries, the default PC is `PCNONE`.
 
-   -ksp_bai_exchange says how MPI ranks exchange x in a relaxation. For a small system fewer ranks may be faster:
-   `PCTELESCOPE` moves all rows to them, as by -ksp_type preonly -pc_type telescope -telescope_ksp_type bai.
+   -ksp_bai_exchange chooses how MPI ranks exchange x in relaxation. For a small system fewer ranks may be faster:
+   `PCTELESCOPE` moves all rows to them, as with -ksp_type preonly -pc_type telescope -telescope_ksp_type bai.
 
-   The backend host runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and run no more than these.
+   The backend host runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one
+   thread on each.
 
-   References:
+   Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
-.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetMethod()`, `KSPBAISetKrylov()`,
-          `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`, `KSPBAISetPartition()`,
-          `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
-          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
+.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `PCBAIMG`, `PCBAI`, `KSPBAIGetMethod()`,
+          `KSPBAIStatsView()`, `KSPBAISetMethod()`, `KSPBAISetKrylov()`, `KSPBAISetLocalIters()`,
+          `KSPBAISetBlockSize()`, `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`,
+          `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
+          `KSPBAISetBackend()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)
@@ -314,15 +316,14 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
 }
 
 /*@
-   KSPBAIStatsView - Shows what the last solve counted: how stale the values were that blocks read from each other,
-   how often and when they were updated
+   KSPBAIStatsView - Shows statistics of the last relaxation: how stale the values were that blocks read from each
+   other, and how often and when blocks were updated
 
    Collective
 
    Input Parameters:
 +  ksp    - the solver
--  viewer - an ASCII viewer; with the format `PETSC_VIEWER_ASCII_CSV` it gets a table with the
-           columns quantity, of and value
+-  viewer - an ASCII viewer; its format `PETSC_VIEWER_ASCII_CSV` gives a table with the columns quantity, of and value
 
    Options Database Key:
 .  -ksp_bai_stats [viewertype][:filename[:viewerformat]] - shows it after each solve
@@ -330,8 +331,8 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
    Level: intermediate
 
    Note:
-   Nothing is shown if nothing was counted, see -ksp_bai_stats. In the table, `reads` of -1, 0, 1, ... are by
-   staleness in global iterations, up to 32 either way.
+   Without -ksp_bai_stats there are no statistics, and nothing is shown. In the table, the rows `reads` of -1, 0, 1, ...
+   count reads by their staleness in global iterations, from -32 to 32.
 
 .seealso: `KSPBAI`, `PetscViewer`
 @*/

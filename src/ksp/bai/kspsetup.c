@@ -165,22 +165,22 @@ PetscErrorCode KSPBAIViewUnusedPC(KSP ksp, PetscViewer viewer)
 }
 
 /*@C
-   KSPBAIGetMethod - Gets the method that a `KSPBAI` runs, and why
+   KSPBAIGetMethod - Gets the method that a `KSPBAI` runs, and the reason for it
 
    Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameters:
 +  method - `BAI_METHOD_KRYLOV` or `BAI_METHOD_RELAXATION`
--  why    - some words of why it is that, valid until the method is chosen again, or `NULL`
+-  why    - the reason in words, valid until the method is chosen again; may be `NULL`
 
    Level: intermediate
 
    Note:
-   With `BAI_METHOD_AUTO` the method follows from the options that were given, see `KSPBAISetMethod()`. It may change
-   until `KSPSolve()`.
+   With `BAI_METHOD_AUTO` the method follows from the given options, see `KSPBAISetMethod()`, and may change until
+   `KSPSolve()`.
 
 .seealso: `KSPBAI`, `KSPBAISetMethod()`, `BAIMethod`
 @*/

@@ -13,26 +13,26 @@ struct BAIAggregates_ {
 };
 
 /*@
-   PCBAIMGSetAggregates - Sets the aggregates of rows that the first coarse level is made of
+   PCBAIMGSetAggregates - Sets the aggregates of rows that make up the first coarse level
 
    Collective
 
    Input Parameters:
 +  pc         - the preconditioner
--  aggregates - for each row of this rank the number of its aggregate, which counts those of this rank from 0 on, or -1
-                for rows that are to stay out of coarse levels; `NULL` leaves the choice to the set-up again
+-  aggregates - one entry for each row of this MPI rank: the number of its aggregate, from 0 on each rank, or -1 for a
+                row without a part in the coarse levels; `NULL` (default) lets set-up choose aggregates
 
    Level: advanced
 
    Notes:
-   The index set has as many entries on each MPI rank as the matrix has rows there. Every number up to the largest one
-   must be used, by at most 128 rows. With a near null space, `MatSetNearNullSpace()`, the unknowns of a point must be
-   in the same aggregate, see `MatSetBlockSize()`. The index set is looked at when levels are set up, and must not
-   change.
+   Every number from 0 to the largest one must be used, by at most 128 rows. With a near null space,
+   `MatSetNearNullSpace()`, the unknowns of a point must be in the same aggregate, see `MatSetBlockSize()`. An index set
+   that violates this, or has another size than the local rows, is an error at set-up. The preconditioner keeps a
+   reference to the index set and reads it at set-up; do not change it.
 
-   Only the first coarse level is made of these aggregates. Those of the levels below it are pairs of pairs of rows.
+   Only the first coarse level is made of these aggregates. Aggregates of coarser levels are pairs of pairs of rows.
 
-   A `KSPBAI` whose matrix would fit on the chip of a GPU does without levels, unless there are such aggregates.
+   With aggregates set, a `KSPBAI` applies multigrid also if its matrix fits in registers and shared memory of a GPU.
 
 .seealso: `PCBAIMG`, `PCBAIMGSetLevels()`, `ISCreateGeneral()`
 @*/

@@ -222,87 +222,87 @@ const BAIFace BAIFaceMG =
   {.number = 2, .levels = PETSC_TRUE, .name = "pc", .prefix = "PC", .type = PCBAIMG, .data = DataOf};
 
 /*MC
-     PCBAIMG - Algebraic multigrid whose smoother is block-asynchronous iteration, as a preconditioner
+     PCBAIMG - Algebraic multigrid by aggregation, whose smoother is block Jacobi with inner Jacobi sweeps
 
    Options Database Keys:
-+  -pc_baimg_levels <auto>            - how many levels there are at most, `PCBAIMGSetLevels()`
-.  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block at each visit to a level, `PCBAIMGSetLocalIters()`
-.  -pc_baimg_over <1.9>               - factor by which coarse couplings are softened at most, `PCBAIMGSetOver()`
--  -pc_baimg_single (auto|true|false) - whether levels on a GPU are in single precision, `PCBAIMGSetSingle()`
++  -pc_baimg_levels <auto>            - largest number of levels, `PCBAIMGSetLevels()`
+.  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block per smoothing step, `PCBAIMGSetLocalIters()`
+.  -pc_baimg_over <1.9>               - overcorrection factor of coarse matrices, `PCBAIMGSetOver()`
+-  -pc_baimg_single (auto|true|false) - whether levels on a GPU have single precision, `PCBAIMGSetSingle()`
 
    Level: beginner
 
-   Notes: For large elliptic systems, as diffusion: with `KSPCG` the number of iterations hardly grows with the number
-   of unknowns. No option is needed. Levels are set up where the matrix is, on the host or on a GPU. `KSPBAI` chooses a
-   Krylov method with the same cycle by itself.
+   Notes: Use it for large elliptic systems, such as diffusion or elasticity: with `KSPCG` the number of iterations
+   hardly grows with the number of unknowns. No option is needed. Levels are set up where the matrix is, on the host or
+   on a GPU. `KSPBAI` combines this preconditioner with a Krylov method that fits the matrix.
 
-   An application is one cycle. On each level x = S b from zero, then x is corrected by a cycle on the next level for
-   the residual, then x = x + S (b - A x). S is one visit to all blocks of up to 128 rows at once: `local_iters` damped
-   Jacobi sweeps inside each block. Every second level is visited twice for each visit of the level above, if it has
-   more than 4096 rows. The last level is solved by its dense inverse if it has at most 128 rows.
+   An application is one cycle. On each level the cycle smooths from a zero guess, x = S b, corrects x by the coarser
+   levels for the residual, and smooths again, x = x + S (b - A x). S does `local_iters` damped Jacobi sweeps inside
+   each block of up to 128 rows, all blocks in parallel. On every second level of more than 4096 rows the cycle is a
+   W-cycle. A last level of at most 128 rows is solved by its dense inverse.
 
-   The rows of a level are aggregates of a few strongly coupled rows of the level above. On a grid in natural ordering
-   these are boxes of two points in each direction of strong coupling; otherwise pairs of pairs of rows. Blocks consist
-   of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
-   `PCBAIMGSetOver()`. `PCBAIMGSetAggregates()` gives other aggregates of the finest level.
+   Rows of a coarse level are aggregates of a few strongly coupled rows of the finer level: on a grid in natural
+   ordering boxes of two points in each direction of strong coupling, otherwise pairs of pairs of rows. Blocks consist
+   of whole aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with overcorrection, see
+   `PCBAIMGSetOver()`. `PCBAIMGSetAggregates()` replaces the aggregates of the finest level.
 
-   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. If
-   A is negative definite, as differences for the Laplacian itself are, so is the cycle. Other matrices get aggregates
-   by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every level of more than 4096 rows.
-   Use such matrices with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
+   If A is Hermitian and positive definite, or negative definite, so is the cycle, which is a fixed linear operator: any
+   `KSP` may use it. Other matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices without overcorrection, and
+   W-cycles on all levels of more than 4096 rows. Use these with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is
+   not guaranteed.
 
-   `PCApplyTranspose()`, as `KSPSolveTranspose()` needs it, is the transposed cycle up to rounding. If A is Hermitian
-   that is the cycle, or its conjugate. Else there are levels of A^T as well, with the aggregates and damping of those
-   of A. They are set up when they are asked for first, follow new values, and take as much memory once more.
+   `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose of the cycle up to rounding. If A is
+   not Hermitian, the first call sets up levels of A^T with the aggregates and damping of the levels of A, which follow
+   new values and double the memory.
 
-   The levels span all MPI ranks. The rows of an aggregate, and of a block, are of one rank. Coarse matrices are
-   distributed as the aggregates are. They are computed where the matrix is. All ranks together compute the residual of
-   a level. Then each rank visits the blocks of its own rows. The first level of at most max(4096, min(2^15, N/(8 P)))
-   rows is gathered on every rank, where N is the number of rows of the matrix and P that of ranks. Each rank has the
-   remaining levels for itself, and all ranks compute the same there. The number of iterations hardly depends on the
-   number of ranks. -pc_view says how many levels are distributed.
+   The levels span all MPI ranks, and coarse matrices are computed where the matrix is. Aggregates and blocks never
+   cross rank boundaries. All ranks compute residuals together, and each smooths its own blocks. The first level of at
+   most max(4096, min(2^15, N/(8 P))) rows, with N rows of the matrix and P ranks, is gathered: every rank has its own
+   copy of the remaining levels. The number of iterations hardly depends on the number of ranks. -pc_view shows the
+   number of distributed levels.
 
-   If the block size of the matrix is more than one, only unknowns of the same field make up an aggregate: see
-   `MatSetBlockSize()`. If rows of different fields are coupled, and A nearly annihilates a constant on each field,
-   these constants are taken as near null space.
+   If the matrix has a block size (`MatSetBlockSize()`), aggregates consist of unknowns of one field. If fields are
+   coupled, and A nearly annihilates a constant on each field, these constants become the near null space.
 
    Iterations hardly depend on the units of unknowns and equations. If rows have entries that are large beside the
-   diagonal, and constants on fields are not nearly annihilated or have other units, levels are those of the matrix
-   scaled: by the mean diagonal entry of each field, or by a vector w for which A w is nearly zero. That is kept for new
-   values. -pc_view says so.
+   diagonal, and constants on fields are not nearly annihilated or have other units, the levels are made from a scaled
+   matrix. The scaling is the mean diagonal entry of each field, or a vector w for which A w is nearly zero. It is kept
+   for new values, and -pc_view shows it.
 
-   With a near null space attached, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, aggregates are of
-   points, whose unknowns are as many as the block size. P then has a column for each vector of the near null space on
-   each aggregate, so all coarse levels have these vectors. Coarse matrices are not softened; corrections are multiplied
-   by 1.4, or by over if that is less, and every second level is visited twice. That is so with two to eight
-   vectors, or one that is not constant, with a block size of at most eight. The constant alone changes nothing. With
-   more vectors or a larger block size the near null space is not used, and -info says so. After
-   `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
+   With a near null space attached (`MatSetNearNullSpace()`), such as the rigid body modes of elasticity, aggregates are
+   made of points, each with all unknowns of a matrix block. P then has a column for each aggregate and each vector of
+   the near null space, so all coarse levels represent these vectors. Coarse matrices are not overcorrected; instead
+   corrections are multiplied by min(over, 1.4), and every second level is visited twice. This needs two to eight
+   vectors, or one that is not constant, and a block size of at most eight; otherwise the near null space is not used,
+   and -info says so. The constant alone changes nothing. After `MatSetNearNullSpace()` on a matrix that is already set
+   up, call `PCReset()`.
 
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
    used.
 
-   On one MPI rank new values in an old pattern keep the aggregates as long as these fit them, so the set-up is much
-   shorter. To have new aggregates in any case, call `PCReset()` before. On several ranks new values lead to new levels.
+   On one MPI rank, new values in the same nonzero pattern keep the aggregates as long as they fit, which makes the
+   set-up much shorter. Call `PCReset()` to have new aggregates. On several ranks new values lead to new levels.
 
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
-   that are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
+   that are not coupled to others, such as rows of boundary conditions, have no part in the coarse levels.
 
-   If a row has more than 1000 entries, there are no levels, and the preconditioner is `PCJACOBI`: on a GPU one thread
-   would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there are levels all the same.
+   If a row has more than 1000 entries, there are no levels, and the preconditioner is `PCJACOBI`, as a single GPU
+   thread would process such a row; -pc_view says so. -pc_baimg_levels 32 makes levels in any case.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
-   `MATAIJ` that follows their values. -pc_view ::ascii_info_detail prints a table of the levels, and why there are no
-   more.
+   `MATAIJ` that follows their values. -pc_view ::ascii_info_detail prints a table of the levels, and the reason why
+   coarsening ended.
 
    References:
    D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).
+
    Y. Notay, "An aggregation-based algebraic multigrid method", Electronic Transactions on Numerical Analysis 37 (2010).
+
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetLevels()`,
-          `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`, `PCBAIMGSetSingle()`
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetAggregates()`,
+          `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`, `PCBAIMGSetSingle()`
 M*/
 
 PetscErrorCode PCCreate_BAIMG(PC pc)

@@ -366,9 +366,9 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .type = PC
 +  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
 .  -pc_bai_block_size <0>                        - rows of a block, `PCBAISetBlockSize()`
 .  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
-.  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows become blocks, `PCBAISetPartition()`
-.  -pc_bai_momentum <0>                          - part of the last step that each update repeats, `PCBAISetMomentum()`
-.  -pc_bai_weight (none|l1|tau|auto)             - damping that makes it converge where Jacobi does not,
+.  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows are divided into blocks, `PCBAISetPartition()`
+.  -pc_bai_momentum <0>                          - factor of the last step that each update adds, `PCBAISetMomentum()`
+.  -pc_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
                                                    `PCBAISetWeight()`
 .  -pc_bai_precision (native|single)             - precision of the sweeps, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps,
@@ -378,67 +378,64 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .type = PC
 .  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
 .  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward,
                                                    `PCBAISetSymmetric()`
-.  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
-.  -pc_bai_theta <false>                         - whether blocks with more weight inside do more local sweeps
+.  -pc_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
+                                                   `PCBAISetBackend()`
+.  -pc_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
 .  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
 .  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
 .  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
 .  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
 .  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
--  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device
+-  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
 
    Level: intermediate
 
    Notes:
-   See `KSPBAI` for the method. As a smoother take
+   `KSPBAI` describes the iteration. To use it as a smoother, set
 
 .vb
    -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
 .ve
 
-   below `PCMG` or `PCGAMG`. A smoothing step then does its `its` global iterations from the guess at once, without
-   residuals in between. On one MPI rank with a GPU that is one kernel launch, or a few for a large matrix.
-   `KSPRICHARDSON` leaves it to the `PC` when to stop, and `PCBAI`, like `PCSOR`, always does all iterations; to solve a
-   system, use `KSPBAI`.
+   with `PCMG` or `PCGAMG`. A smoothing step then does `its` global iterations from the guess at once, without residuals
+   in between. On one MPI rank with a GPU that is one kernel launch, or a few for a large matrix. With `KSPRICHARDSON`,
+   `PCBAI` always does all iterations, like `PCSOR`; to solve a system to a tolerance, use `KSPBAI`.
 
-   In mode `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns. The method is then
+   In `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns. The method is then
    multicolour block Gauss-Seidel with a few Jacobi sweeps as block solver. It smooths best, and is bitwise
    reproducible. On the GPU a block waits only for its neighbours of earlier colours; for a large matrix each colour is
-   a kernel launch. In the other modes blocks read old values of those that work at the same time, and smooth less well.
+   a kernel launch. In the other modes blocks that work at the same time read each other's old values, and smooth less
+   well.
 
-   Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is
-   `BAI_MODE_SYNC`. Its global iterations then have the weights of Chebyshev's polynomial of the fourth kind, see
-   `PCBAISetPolynomial()`. That takes no turns, hardly more cycles, and is symmetric. It needs an estimate of the
-   largest eigenvalue.
+   If turns would leave most of a GPU idle, as on coarse levels of `PCGAMG`, mode auto is `BAI_MODE_SYNC`, whose global
+   iterations are weighted by Chebyshev's polynomial of the fourth kind, see `PCBAISetPolynomial()`. This smoother has
+   no turns, is symmetric, takes hardly more cycles, and needs an estimate of the largest eigenvalue.
 
    Local sweeps must be damped to smooth: with `local_omega` one, a Jacobi sweep does not reduce the fastest oscillation
-   in a block.
+   in a block. The damping depends on the units of unknowns and equations. So if `local_omega` is zero, a Hermitian
+   matrix whose diagonal varies and that does not annihilate constants is scaled first, as by `PCBAIMG`.
 
-   Damping by rows depends on units. So if `local_omega` is zero a Hermitian matrix whose diagonal varies, and that does
-   not annihilate constants, is scaled first, as `PCBAIMG` does it.
+   A zero or missing diagonal entry, as coarse matrices of `PCGAMG` may have, is replaced by 1, as in `PCJACOBI`; -info
+   and the view show the number of these rows.
 
-   A zero or missing diagonal entry is replaced by 1, as in `PCJACOBI`; -info and the view say in how many rows. Coarse
-   matrices of `PCGAMG` may have rows of zeros.
-
-   In the modes color and sync the preconditioner is a fixed linear operator. In sync it is symmetric if the matrix is.
-   In color it is symmetric if the matrix is, the number of iterations is even, and the guess is zero, as inside
-   `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. Below `KSPRICHARDSON` they always go
+   In modes color and sync the preconditioner is a fixed linear operator. In sync it is symmetric if the matrix is. In
+   color it is symmetric if the matrix is, the number of iterations is even, and the guess is zero, as inside
+   `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. With `KSPRICHARDSON` colours always go
    forward, which smooths best. With `KSPCG` outside multigrid, set -mg_levels_pc_bai_symmetric, so that smoothing on
    the way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap the
-   preconditioner is never symmetric. In the modes async and launch it changes from one application to the next, and
-   only flexible methods are safe.
+   preconditioner is never symmetric. In modes async and launch it changes from one application to the next, and needs
+   a flexible method.
 
-   `PCApplyTranspose()`, as `KSPSolveTranspose()` needs it, is the transpose up to rounding in the modes color and sync:
-   the same iterations with A^T, which is kept once it was asked for, and follows new values. If `MAT_SYMMETRIC` is set,
-   A serves for both. In the modes async and launch, with overlap or theta, or with momentum in color, it is an error
-   that names the option.
+   In modes color and sync `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose up to
+   rounding: it iterates with a copy of A^T, which follows new values of A. If `MAT_SYMMETRIC` is set, there is no copy.
+   In modes async and launch, with overlap or theta, or with momentum in color, it is an error that names the option.
 
-   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. Of the latter, set-up copies the
-   graph of the blocks to the host, once for each nonzero pattern, and the values if it looks for a partition, see
-   `PCBAISetPartition()`. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type `MATAIJ`. New values in an old pattern
-   need no symbolic work.
+   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`, or a copy of type `MATAIJ` of a
+   `MATBAIJ` or `MATSBAIJ`. From a `MATAIJCUSPARSE`, set-up copies the graph of the blocks to the host once for each
+   nonzero pattern, and the values if it looks for a partition, see `PCBAISetPartition()`. New values in the same
+   pattern need no symbolic work.
 
-   References:
+   Reference:
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
    Systems", Procedia Computer Science 9 (2012).
 

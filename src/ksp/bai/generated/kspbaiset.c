@@ -5,12 +5,12 @@
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 /*@
-   KSPBAISetMethod - Sets whether a Krylov method or relaxation solves
+   KSPBAISetMethod - Sets whether a Krylov method or block-asynchronous relaxation solves
 
    Logically Collective
 
    Input Parameters:
-+  ksp    - the solver
++  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
 -  method - `BAI_METHOD_AUTO` (default), `BAI_METHOD_KRYLOV` or `BAI_METHOD_RELAXATION`
 
    Options Database Key:
@@ -19,12 +19,13 @@
    Level: beginner
 
    Notes:
-   Auto is relaxation if an option that defines it was given, by its key or its setter, whatever its value. It is so as
-   well if the number of iterations is fixed, as below `PCMG`: with `KSP_NORM_NONE` or `KSPConvergedSkip()`. Else auto
-   is krylov. -ksp_view shows which one it is, and why.
+   `BAI_METHOD_AUTO` chooses relaxation if any option of relaxation was given, by its key or its setter, whatever its
+   value. It also does if the number of iterations is fixed by `KSP_NORM_NONE` or `KSPConvergedSkip()`, as for a
+   smoother of `PCMG`. In all other cases it chooses a Krylov method. The first line of -ksp_view names the method and
+   the reason.
 
-   With method krylov an option of relaxation is an error that names both, and so is an option of Krylov methods with
-   method relaxation.
+   An option of relaxation together with method krylov is an error that names both, and so is an option of Krylov
+   methods together with method relaxation.
 
 .seealso: `KSPBAI`, `KSPBAIGetMethod()`, `KSPBAISetKrylov()`
 @*/
@@ -43,7 +44,7 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    Logically Collective
 
    Input Parameters:
-+  ksp    - the solver
++  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
 -  krylov - `BAI_KRYLOV_AUTO` (default), `BAI_KRYLOV_CG`, `BAI_KRYLOV_FCG`, `BAI_KRYLOV_BCGS` or `BAI_KRYLOV_GMRES`
 
    Options Database Key:
@@ -52,12 +53,14 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    Level: intermediate
 
    Notes:
-   Auto is CG where the operator is Hermitian and the `PC` is of type none, jacobi, icc, cholesky, lu, baimg or gamg.
-   With other preconditioners of Hermitian operators it is FCG. In all other cases it is flexible BiCGStab, and flexible
-   GMRES if BiCGStab breaks down.
+   Setting it selects method krylov, and is an error with method relaxation: see `KSPBAISetMethod()`.
 
-   Where the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is the library's own. If a GPU then holds the matrix in
-   registers and shared memory, a solve is one kernel launch.
+   `BAI_KRYLOV_AUTO` chooses CG if the operator is Hermitian and the `PC` is of type none, jacobi, icc, cholesky, lu,
+   baimg or gamg, and flexible CG if the operator is Hermitian and the `PC` is of another type. In all other cases it
+   chooses flexible BiCGStab, and continues with flexible GMRES if BiCGStab breaks down.
+
+   If the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is an implementation of this library, in place of `KSPCG`. If
+   the matrix then fits in registers and shared memory of a GPU, a solve is a single kernel launch.
 
 .seealso: `KSPBAI`, `KSPBAIGetKrylov()`, `KSPBAISetMethod()`, `KSPSetPC()`, `PCBAIMG`
 @*/
@@ -76,7 +79,7 @@ PetscErrorCode KSPBAISetKrylov(KSP ksp, BAIKrylov krylov)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  krylov - see `KSPBAISetKrylov()`
@@ -84,7 +87,7 @@ PetscErrorCode KSPBAISetKrylov(KSP ksp, BAIKrylov krylov)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
 
 .seealso: `KSPBAI`, `KSPBAISetKrylov()`
 @*/
@@ -103,8 +106,8 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
    Logically Collective
 
    Input Parameters:
-+  ksp    - the solver
--  sweeps - at least 1 and at most 1000000 (default 5)
++  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
+-  sweeps - at least 1 and at most 1000000 (default 5); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_local_iters <5> - sets it
@@ -112,11 +115,13 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
    Level: beginner
 
    Notes:
-   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay off where most
-   entries of a row are inside its block. With 1 the method is asynchronous Jacobi.
+   Setting it selects method relaxation, unless krylov is asked for: see `KSPBAISetMethod()`.
 
-   With method krylov and a `PC` of type `PCBAIMG` these are the sweeps of its smoother. Unless this option is given
-   they are what `PCBAIMGSetLocalIters()` says.
+   In each global iteration a block reads the values of the other blocks once, and then does this number of Jacobi
+   sweeps on its own rows. More sweeps cost little if the block's part of the matrix stays in fast memory, and pay off
+   if most entries of a row are inside its block. One sweep is asynchronous Jacobi iteration.
+
+   With method krylov and a `PC` of type `PCBAIMG`, the option overrides `PCBAIMGSetLocalIters()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -135,7 +140,7 @@ PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  sweeps - see `KSPBAISetLocalIters()`
@@ -159,8 +164,8 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    Logically Collective
 
    Input Parameters:
-+  ksp  - the solver
--  size - rows, at least 1, or 0: chosen at set-up (default 0)
++  ksp  - the solver; the call is ignored unless it is of type `KSPBAI`
+-  size - rows, at least 1, or 0: chosen at set-up (default 0); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_block_size <0> - sets it
@@ -168,12 +173,14 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    Level: beginner
 
    Notes:
-   A block has rows of one MPI rank only. They are consecutive unless `KSPBAISetPartition()` says otherwise. The last
-   block of a rank may be smaller. With one block for all rows the method is Jacobi's. On a grid with natural ordering,
-   multiples of the grid's width do best.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
-   With 0 set-up chooses the size. If the matrix has a block size of at most 6, the size is a multiple of that, so that
-   no block cuts a node.
+   All rows of a block belong to one MPI rank. They are consecutive unless `KSPBAISetPartition()` asks for another
+   partition. The last block of a rank may be smaller. With a single block for all rows the method is Jacobi iteration.
+   On a grid in natural ordering, multiples of the grid's width do best.
+
+   With 0 set-up chooses the size. If the matrix has a block size (`MatSetBlockSize()`) of at most 6, the chosen size is
+   a multiple of it, so that all unknowns of a point are in one block.
 
    0 chooses 128 rows.
 
@@ -194,7 +201,7 @@ PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  size - see `KSPBAISetBlockSize()`
@@ -202,7 +209,7 @@ PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
    Level: beginner
 
    Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
 
 .seealso: `KSPBAI`, `KSPBAISetBlockSize()`
 @*/
@@ -221,7 +228,7 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    Logically Collective
 
    Input Parameters:
-+  ksp  - the solver
++  ksp  - the solver; the call is ignored unless it is of type `KSPBAI`
 -  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
 
    Options Database Key:
@@ -230,14 +237,16 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    Level: beginner
 
    Notes:
-   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` if results must be bitwise reproducible. With the latter each iteration
-   reduces the error more.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
-   In `BAI_MODE_COLOR` on the host the blocks of all MPI ranks take turns together, and x is exchanged before each turn.
-   So iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and values of other
-   ranks are those of the last global iteration.
+   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` if results must be bitwise reproducible. An iteration of mode color reduces
+   the error more than one of mode sync.
 
-   Auto is async.
+   In `BAI_MODE_COLOR` on the host, one colouring covers the blocks of all MPI ranks, and ranks exchange x before each
+   colour, so iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and reads
+   values of the last global iteration from other ranks.
+
+   `BAI_MODE_AUTO` is async.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -256,7 +265,7 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  mode - see `KSPBAISetMode()`
@@ -264,7 +273,7 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
    Level: beginner
 
    Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
 
 .seealso: `KSPBAI`, `KSPBAISetMode()`
 @*/
@@ -278,12 +287,12 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
 }
 
 /*@
-   KSPBAISetPartition - Sets how rows become blocks
+   KSPBAISetPartition - Sets how rows are divided into blocks
 
    Logically Collective
 
    Input Parameters:
-+  ksp  - the solver
++  ksp  - the solver; the call is ignored unless it is of type `KSPBAI`
 -  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or
           `BAI_PARTITION_GRAPH`
 
@@ -293,17 +302,19 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    Level: beginner
 
    Notes:
-   Local sweeps pay off where most entries of a row are inside its block; -ksp_view shows how many are. Each MPI rank
-   makes blocks of its own rows.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
-   Boxes of a grid need a `DMDA` with as many rows as the matrix, by `KSPSetDM()`; `SNES`, `TS` and `PCMG` pass theirs
-   on. These blocks have at most `block_size` rows. Blocks of other partitions have exactly as many, except the last
-   one. The blocks of graph and rcm are found on the host, from the first values of the matrix. New values in an old
-   pattern keep them.
+   Local sweeps pay off if most entries of a row are inside its block; -ksp_view shows their fraction. Each MPI rank
+   partitions its own rows.
 
-   Set-up finds what auto means; -ksp_view shows it. It is natural, but graph where less than a twentieth of the entries
-   are inside blocks of consecutive rows. It stays natural if a row has more entries than a block has rows, and with
-   more than a million local rows.
+   `BAI_PARTITION_DM` needs a `DMDA` with as many rows as the matrix, attached by `KSPSetDM()`; `SNES`, `TS` and `PCMG`
+   attach theirs. Its boxes have at most `block_size` rows. Blocks of the other partitions have exactly `block_size`
+   rows, except the last one. `BAI_PARTITION_GRAPH` and `BAI_PARTITION_RCM` are computed on the host, from the first
+   values of the matrix, and are kept for new values in the same nonzero pattern.
+
+   `BAI_PARTITION_AUTO` is graph if less than a twentieth of the entries are inside blocks of consecutive rows. It is
+   natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
+   rows. -ksp_view shows the choice.
 
 .seealso: `KSPBAI`, `KSPBAIGetPartition()`, `BAIPartitionType`, `KSPBAISetBlockSize()`
 @*/
@@ -317,12 +328,12 @@ PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
 }
 
 /*@
-   KSPBAIGetPartition - Gets how rows become blocks
+   KSPBAIGetPartition - Gets how rows are divided into blocks
 
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  type - see `KSPBAISetPartition()`
@@ -330,7 +341,7 @@ PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
    Level: beginner
 
    Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
 
 .seealso: `KSPBAI`, `KSPBAISetPartition()`
 @*/
@@ -344,29 +355,33 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
 }
 
 /*@
-   KSPBAISetMomentum - Sets the part of the last step that each update repeats
+   KSPBAISetMomentum - Sets the factor of the last step that each update adds
 
    Logically Collective
 
    Input Parameters:
-+  ksp      - the solver
--  momentum - at least 0 and less than 1 (default 0)
++  ksp      - the solver; the call is ignored unless it is of type `KSPBAI`
+-  momentum - at least 0 and less than 1 (default 0); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_momentum <0> - sets it
 
    Level: intermediate
 
-   Note:
-   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
-   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow, beta close to 1
-   takes an order of magnitude fewer iterations. The older the values that blocks read from each other, the smaller the
-   largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
+   Notes:
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+
+   With momentum beta, block J goes from x_J to x_J + omega (y_J - x_J) + beta (x_J - w_J), where y_J is the result of
+   its local sweeps and w_J its value one global iteration earlier. This is second-order Richardson iteration. If
+   convergence is slow, beta close to 1 saves an order of magnitude of iterations. The older the values that blocks read
+   from each other, the smaller the largest beta that converges; it is largest in `BAI_MODE_SYNC`.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
+
    G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second
    order Richardson iterative methods", Numerische Mathematik 3 (1961).
+
    E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87
    (2021).
 
@@ -382,12 +397,12 @@ PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
 }
 
 /*@
-   KSPBAIGetMomentum - Gets the part of the last step that each update repeats
+   KSPBAIGetMomentum - Gets the factor of the last step that each update adds
 
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  momentum - see `KSPBAISetMomentum()`
@@ -406,12 +421,12 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 }
 
 /*@
-   KSPBAISetWeight - Sets the damping that makes it converge where Jacobi does not
+   KSPBAISetWeight - Sets the diagonal weighting or scaling for matrices on which Jacobi diverges
 
    Logically Collective
 
    Input Parameters:
-+  ksp    - the solver
++  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
 -  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
 
    Options Database Key:
@@ -420,20 +435,22 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one. Then it
-   needs no weight.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+
+   The iteration converges for every order of updates, without weight, if the spectral radius of |I - D^{-1}A| is below
+   one, where D is the diagonal of A.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
-   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, so local sweeps may
-   still diverge.
+   weight of other smoothers adds all |a_ij|. As couplings inside the block do not count here, local sweeps may still
+   diverge.
 
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. A few
-   steps of `KSPGMRES` at each set-up estimate them. The estimate of the largest one is a little too small, hence the
-   factor 1.1. Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local
-   sweep M is D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite
-   matrix.
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A, where
+   x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is D. A
+   few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an estimate of lambda_n
+   that is a little too small. The local sweeps are damped as well, so that they converge in every block of a Hermitian
+   positive definite matrix.
 
-   `BAI_WEIGHT_AUTO` is tau, but at most 1, so that it damps only where it must; the view gives it. In mode
+   `BAI_WEIGHT_AUTO` multiplies omega by min(1, tau), so it damps only if necessary; -ksp_view shows the factor. In
    `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no tau.
 
    Reference:
@@ -452,12 +469,12 @@ PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
 }
 
 /*@
-   KSPBAIGetWeight - Gets the damping that makes it converge where Jacobi does not
+   KSPBAIGetWeight - Gets the diagonal weighting or scaling for matrices on which Jacobi diverges
 
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  weight - see `KSPBAISetWeight()`
@@ -465,7 +482,7 @@ PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
    Level: beginner
 
    Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
 
 .seealso: `KSPBAI`, `KSPBAISetWeight()`
 @*/
@@ -484,7 +501,7 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
    Logically Collective
 
    Input Parameters:
-+  ksp       - the solver
++  ksp       - the solver; the call is ignored unless it is of type `KSPBAI`
 -  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
 
    Options Database Key:
@@ -493,19 +510,22 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
    Level: intermediate
 
    Notes:
-   With `BAI_PRECISION_SINGLE` sweeps are entirely in single precision: matrix, iterate and sums. About half as many
-   bytes are moved. The following holds unless another refinement is asked for.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
-   This is mixed-precision iterative refinement. The residual b - A x and x are of full precision. What is iterated is a
-   correction of x. So the solution is as accurate as without, if the condition number of the matrix is well below 1e7.
-   A correction takes as many iterations as gain six digits, or fewer if rounding leaves no more; the first ones show
-   how many that are. A solve is never a single kernel launch.
+   With `BAI_PRECISION_SINGLE` sweeps keep matrix, iterate and sums in single precision, which moves about half as many
+   bytes. Unless -ksp_bai_refine asks for another refinement, the following holds.
 
-   Entries of the matrix must be within the range of single precision, below 1e38.
+   Single precision is combined with iterative refinement: x and the residual b - A x have full precision, and sweeps
+   iterate on a correction of x. So the solution is as accurate as in full precision, if the condition number of the
+   matrix is well below 1e7. Each correction iterates until it has gained six digits, or fewer if rounding limits them;
+   the contraction of the first iterations predicts how many that takes. A solve is never a single kernel launch.
+
+   Entries of the matrix must be within the range of single precision, below 1e38 in modulus.
 
    References:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
+
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
@@ -526,7 +546,7 @@ PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  precision - see `KSPBAISetPrecision()`
@@ -550,17 +570,19 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
    Logically Collective
 
    Input Parameters:
-+  ksp   - the solver
--  omega - the factor, positive (default 1)
++  ksp   - the solver; the call is ignored unless it is of type `KSPBAI`
+-  omega - the factor, positive (default 1); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_omega <1> - sets it
 
    Level: intermediate
 
-   Note:
-   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
-   one.
+   Notes:
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+
+   A block goes from x_J to x_J + omega (y_J - x_J), where y_J is the result of its local sweeps. Every order of updates
+   converges for 0 < omega < 2/(1 + rho), if rho, the spectral radius of |I - D^{-1}A|, is below one.
 
 .seealso: `KSPBAI`, `KSPBAIGetOmega()`
 @*/
@@ -579,7 +601,7 @@ PetscErrorCode KSPBAISetOmega(KSP ksp, PetscReal omega)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  omega - see `KSPBAISetOmega()`
@@ -603,19 +625,23 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    Logically Collective
 
    Input Parameters:
-+  ksp   - the solver
--  omega - the factor, positive, or 0: chosen at set-up (default 1)
++  ksp   - the solver; the call is ignored unless it is of type `KSPBAI`
+-  omega - the factor, positive, or 0: chosen at set-up (default 1); any other value is an error,
+           `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_local_omega <1> - sets it
 
    Level: intermediate
 
-   Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
-   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In other rows it is 2 |a_ii| over the
-   sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the blocks of every Hermitian
-   positive definite matrix. The coarse matrices of `PCGAMG` need that. The view shows the smallest of them.
+   Notes:
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+
+   Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
+   row: 0.9 in rows whose off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|, and in other
+   rows 2 |a_ii| over the sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the
+   blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. -ksp_view shows the
+   smallest factor.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/
@@ -634,7 +660,7 @@ PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  omega - see `KSPBAISetLocalOmega()`
@@ -642,7 +668,7 @@ PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
 
 .seealso: `KSPBAI`, `KSPBAISetLocalOmega()`
 @*/
@@ -661,18 +687,21 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
    Logically Collective
 
    Input Parameters:
-+  ksp      - the solver
--  interval - global iterations, at least 1, or 0: chosen while iterating (default 0)
++  ksp      - the solver; the call is ignored unless it is of type `KSPBAI`
+-  interval - global iterations, at least 1, or 0: chosen while iterating (default 0); any other value is an error,
+              `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_check_interval <0> - sets it
 
    Level: intermediate
 
-   Note:
+   Notes:
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+
    With 0 the residual norm is computed after every iteration if there is a monitor, a residual history or a convergence
-   test other than `KSPConvergedDefault()`. Otherwise the contraction so far decides when it is computed next. Monitors
-   and histories see the norms that are computed.
+   test other than `KSPConvergedDefault()`. Otherwise it is computed when the contraction so far predicts that the
+   tolerance may be met. Monitors and histories receive the norms that are computed.
 
 .seealso: `KSPBAI`, `KSPBAIGetCheckInterval()`
 @*/
@@ -691,7 +720,7 @@ PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  interval - see `KSPBAISetCheckInterval()`
@@ -710,18 +739,21 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 }
 
 /*@
-   KSPBAISetBackend - Sets where the iteration runs
+   KSPBAISetBackend - Sets whether the iteration runs on the host or on a GPU
 
    Logically Collective
 
    Input Parameters:
-+  ksp     - the solver
++  ksp     - the solver; the call is ignored unless it is of type `KSPBAI`
 -  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
 
    Options Database Key:
 .  -ksp_bai_backend (auto|host|cuda) - sets it
 
    Level: intermediate
+
+   Note:
+   With `BAI_BACKEND_CUDA` a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
 
 .seealso: `KSPBAI`, `KSPBAIGetBackend()`, `BAIBackend`
 @*/
@@ -735,12 +767,12 @@ PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
 }
 
 /*@
-   KSPBAIGetBackend - Gets where the iteration runs
+   KSPBAIGetBackend - Gets whether the iteration runs on the host or on a GPU
 
    Not Collective
 
    Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
+.  ksp - the solver, which must be of type `KSPBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  backend - see `KSPBAISetBackend()`
@@ -748,7 +780,7 @@ PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
 
 .seealso: `KSPBAI`, `KSPBAISetBackend()`
 @*/

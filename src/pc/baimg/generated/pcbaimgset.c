@@ -5,14 +5,15 @@
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 /*@
-   PCBAIMGSetLevels - Sets how many levels there are at most
+   PCBAIMGSetLevels - Sets the largest number of levels
 
    Logically Collective
 
    Input Parameters:
-+  pc     - the preconditioner
--  levels - the finest one counted, at least 1 and at most 32, or `PETSC_DECIDE`: as many as it takes, and none if a row
-            has more than 1000 entries (default `PETSC_DECIDE`)
++  pc     - the preconditioner; the call is ignored unless it is of type `PCBAIMG`
+-  levels - including the finest one, at least 1 and at most 32, or `PETSC_DECIDE`: as many as it takes, and none if a
+            row has more than 1000 entries (default `PETSC_DECIDE`); any other value is an error,
+            `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_baimg_levels <auto> - sets it
@@ -20,9 +21,8 @@
    Level: intermediate
 
    Note:
-   Levels are made until one has at most 128 rows, which is solved exactly, or until hardly any rows find others that
-   they are strongly coupled to. A last level that is too large for that is smoothed. With 1 level the preconditioner is
-   the smoother alone.
+   Coarsening ends with a level of at most 128 rows, which is solved exactly, or if hardly any rows are strongly coupled
+   to others. A last level of more than 128 rows is smoothed. With 1 level the preconditioner is the smoother alone.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetLevels()`
 @*/
@@ -36,12 +36,12 @@ PetscErrorCode PCBAIMGSetLevels(PC pc, PetscInt levels)
 }
 
 /*@
-   PCBAIMGGetLevels - Gets how many levels there are at most
+   PCBAIMGGetLevels - Gets the largest number of levels
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAIMG`
+.  pc - the preconditioner, which must be of type `PCBAIMG`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  levels - see `PCBAIMGSetLevels()`
@@ -49,7 +49,7 @@ PetscErrorCode PCBAIMGSetLevels(PC pc, PetscInt levels)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAIMG`, `PCBAIMGSetLevels()`
 @*/
@@ -63,13 +63,13 @@ PetscErrorCode PCBAIMGGetLevels(PC pc, PetscInt *levels)
 }
 
 /*@
-   PCBAIMGSetLocalIters - Sets the Jacobi sweeps in a block at each visit to a level
+   PCBAIMGSetLocalIters - Sets the Jacobi sweeps in a block per smoothing step
 
    Logically Collective
 
    Input Parameters:
-+  pc     - the preconditioner
--  sweeps - at least 1 and at most 1000 (default 4)
++  pc     - the preconditioner; the call is ignored unless it is of type `PCBAIMG`
+-  sweeps - at least 1 and at most 1000 (default 4); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_baimg_local_iters <4> - sets it
@@ -77,8 +77,8 @@ PetscErrorCode PCBAIMGGetLevels(PC pc, PetscInt *levels)
    Level: intermediate
 
    Note:
-   A cycle visits each level twice, before and after the coarser levels. More sweeps save iterations where blocks hold
-   most of the entries, and take longer.
+   A cycle smooths each level before and after it visits the coarser ones. More sweeps take longer, and save iterations
+   if most of the entries are inside blocks.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetLocalIters()`, `PCBAISetLocalIters()`
 @*/
@@ -92,12 +92,12 @@ PetscErrorCode PCBAIMGSetLocalIters(PC pc, PetscInt sweeps)
 }
 
 /*@
-   PCBAIMGGetLocalIters - Gets the Jacobi sweeps in a block at each visit to a level
+   PCBAIMGGetLocalIters - Gets the Jacobi sweeps in a block per smoothing step
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAIMG`
+.  pc - the preconditioner, which must be of type `PCBAIMG`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  sweeps - see `PCBAIMGSetLocalIters()`
@@ -116,13 +116,14 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 }
 
 /*@
-   PCBAIMGSetOver - Sets the factor by which coarse couplings are softened at most
+   PCBAIMGSetOver - Sets the overcorrection factor of coarse matrices
 
    Logically Collective
 
    Input Parameters:
-+  pc   - the preconditioner
--  over - at least 1; 1: coarse matrices are P^H A P as they are (default 1.9)
++  pc   - the preconditioner; the call is ignored unless it is of type `PCBAIMG`
+-  over - at least 1; 1: no overcorrection, coarse matrices are P^H A P (default 1.9); any other value is an error,
+          `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_baimg_over <1.9> - sets it
@@ -130,9 +131,10 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
    Level: advanced
 
    Note:
-   Rows of an aggregate cannot differ on the coarse level, so the couplings between aggregates are too stiff there: by a
-   factor of 2 on a grid whose points are taken two by two. They are softened by up to this factor, if the matrix is
-   Hermitian.
+   The unknowns of an aggregate share one value on the coarse level, which makes the couplings between aggregates too
+   strong there: by a factor of 2 on a grid whose points are aggregated two by two. If the matrix is Hermitian, these
+   couplings are divided by up to this factor. With near-null-space vectors the coarse matrices stay P^H A P, and the
+   corrections are multiplied by min(over, 1.4).
 
    Reference:
    D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).
@@ -149,12 +151,12 @@ PetscErrorCode PCBAIMGSetOver(PC pc, PetscReal over)
 }
 
 /*@
-   PCBAIMGGetOver - Gets the factor by which coarse couplings are softened at most
+   PCBAIMGGetOver - Gets the overcorrection factor of coarse matrices
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAIMG`
+.  pc - the preconditioner, which must be of type `PCBAIMG`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  over - see `PCBAIMGSetOver()`
@@ -173,12 +175,12 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
 }
 
 /*@
-   PCBAIMGSetSingle - Sets whether levels on a GPU are in single precision
+   PCBAIMGSetSingle - Sets whether levels on a GPU have single precision
 
    Logically Collective
 
    Input Parameters:
-+  pc     - the preconditioner
++  pc     - the preconditioner; the call is ignored unless it is of type `PCBAIMG`
 -  single - `PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default): chosen at set-up
 
    Options Database Key:
@@ -187,20 +189,20 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    Level: advanced
 
    Notes:
-   On the host levels are always of PETSc's precision. The vectors that the preconditioner takes and gives are of
-   PETSc's precision in any case, and so are residual norms and solutions of the `KSP`.
+   On the host, levels always have PETSc's precision. The input and output vectors of the preconditioner, residual norms
+   and solutions of the `KSP` have PETSc's precision in any case.
 
-   In single precision a cycle is linear only up to 1e-7, and takes about two thirds of the time on a GPU. That is
+   In single precision a cycle on a GPU takes about two thirds of the time, and is linear only up to 1e-7. That is
    accurate enough for methods that keep the residual itself: `KSPCG`, `KSPFCG`, `KSPGCR`, `KSPFGMRES` and `KSPFBCGS`.
-   With these, set-up chooses it if the matrix has the range for it. With others levels are of PETSc's precision:
-   `KSPGMRES` with the preconditioner on the left would report norms that are too small. So they are in `PCApply()`
-   outside of `KSPSolve()`. `PETSC_VIEWER_ASCII_INFO_DETAIL` makes `PCView()` say what was chosen.
+   With these, set-up chooses single precision if the entries of the matrix are within its range. With other methods,
+   and for `PCApply()` outside of `KSPSolve()`, it chooses PETSc's precision: left-preconditioned `KSPGMRES` would
+   report norms that are too small. `PCView()` with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows the choice.
 
-   With a null space attached, `MatSetNullSpace()`, levels are of PETSc's precision as well: rounded to single precision
+   With a null space attached (`MatSetNullSpace()`), set-up also chooses PETSc's precision: rounded to single precision,
    the rows of a singular matrix would not add up to zero.
 
-   The method is not known before the first `KSPSolve()`. The first set-up chooses single precision if the matrix is
-   symmetric with a diagonal of one sign. If that was the wrong choice, levels are set up once more.
+   The Krylov method is not known before the first `KSPSolve()`. Until then set-up chooses single precision if the
+   matrix is symmetric with a diagonal of one sign, and sets levels up once more if that turns out to be wrong.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetSingle()`
 @*/
@@ -214,12 +216,12 @@ PetscErrorCode PCBAIMGSetSingle(PC pc, PetscBool3 single)
 }
 
 /*@
-   PCBAIMGGetSingle - Gets whether levels on a GPU are in single precision
+   PCBAIMGGetSingle - Gets whether levels on a GPU have single precision
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAIMG`
+.  pc - the preconditioner, which must be of type `PCBAIMG`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  single - see `PCBAIMGSetSingle()`
@@ -227,7 +229,7 @@ PetscErrorCode PCBAIMGSetSingle(PC pc, PetscBool3 single)
    Level: advanced
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAIMG`, `PCBAIMGSetSingle()`
 @*/

@@ -10,8 +10,8 @@
    Logically Collective
 
    Input Parameters:
-+  pc     - the preconditioner
--  sweeps - at least 1 and at most 1000000 (default 5)
++  pc     - the preconditioner; the call is ignored unless it is of type `PCBAI`
+-  sweeps - at least 1 and at most 1000000 (default 5); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_local_iters <5> - sets it
@@ -19,8 +19,9 @@
    Level: beginner
 
    Note:
-   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay off where most
-   entries of a row are inside its block. With 1 the method is asynchronous Jacobi.
+   In each global iteration a block reads the values of the other blocks once, and then does this number of Jacobi
+   sweeps on its own rows. More sweeps cost little if the block's part of the matrix stays in fast memory, and pay off
+   if most entries of a row are inside its block. One sweep is asynchronous Jacobi iteration.
 
 .seealso: `PCBAI`, `PCBAIGetLocalIters()`
 @*/
@@ -39,7 +40,7 @@ PetscErrorCode PCBAISetLocalIters(PC pc, PetscInt sweeps)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  sweeps - see `PCBAISetLocalIters()`
@@ -63,8 +64,8 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    Logically Collective
 
    Input Parameters:
-+  pc   - the preconditioner
--  size - rows, at least 1, or 0: chosen at set-up (default 0)
++  pc   - the preconditioner; the call is ignored unless it is of type `PCBAI`
+-  size - rows, at least 1, or 0: chosen at set-up (default 0); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_block_size <0> - sets it
@@ -72,16 +73,16 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    Level: beginner
 
    Notes:
-   A block has rows of one MPI rank only. They are consecutive unless `PCBAISetPartition()` says otherwise. The last
-   block of a rank may be smaller. With one block for all rows the method is Jacobi's. On a grid with natural ordering,
-   multiples of the grid's width do best.
+   All rows of a block belong to one MPI rank. They are consecutive unless `PCBAISetPartition()` asks for another
+   partition. The last block of a rank may be smaller. With a single block for all rows the method is Jacobi iteration.
+   On a grid in natural ordering, multiples of the grid's width do best.
 
-   With 0 set-up chooses the size. If the matrix has a block size of at most 6, the size is a multiple of that, so that
-   no block cuts a node.
+   With 0 set-up chooses the size. If the matrix has a block size (`MatSetBlockSize()`) of at most 6, the chosen size is
+   a multiple of it, so that all unknowns of a point are in one block.
 
    0 chooses 256 rows, or 384 if a rank has 2^23 rows or more with at most 8 entries each, on average. If auto chose
-   mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR` smaller blocks take
-   their turn together, about 128 rows at a time, and read each other's previous values.
+   mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR`, blocks of fewer
+   than 128 rows are grouped into turns of about 128 rows, and blocks of a group read each other's previous values.
 
 .seealso: `PCBAI`, `PCBAIGetBlockSize()`
 @*/
@@ -100,7 +101,7 @@ PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  size - see `PCBAISetBlockSize()`
@@ -108,7 +109,7 @@ PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
    Level: beginner
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetBlockSize()`
 @*/
@@ -127,7 +128,7 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    Logically Collective
 
    Input Parameters:
-+  pc   - the preconditioner
++  pc   - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
 
    Options Database Key:
@@ -136,15 +137,15 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    Level: beginner
 
    Notes:
-   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` if results must be bitwise reproducible. With the latter each iteration
-   reduces the error more.
+   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` if results must be bitwise reproducible. An iteration of mode color reduces
+   the error more than one of mode sync.
 
-   In `BAI_MODE_COLOR` on the host the blocks of all MPI ranks take turns together, and x is exchanged before each turn.
-   So iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and values of other
-   ranks are those of the last global iteration.
+   In `BAI_MODE_COLOR` on the host, one colouring covers the blocks of all MPI ranks, and ranks exchange x before each
+   colour, so iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and reads
+   values of the last global iteration from other ranks.
 
-   Auto is color, except where most of a GPU would wait for its turn: there it is sync. That is so if rows have more
-   than 48 entries, on average, or if the matrix is a product P^T A P, as coarse levels of multigrid are.
+   `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product P^T A P, as
+   coarse levels of multigrid are: so many colours would leave most of a GPU idle. Otherwise it is color.
 
 .seealso: `PCBAI`, `PCBAIGetMode()`
 @*/
@@ -163,7 +164,7 @@ PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  mode - see `PCBAISetMode()`
@@ -171,7 +172,7 @@ PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
    Level: beginner
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetMode()`
 @*/
@@ -185,12 +186,12 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
 }
 
 /*@
-   PCBAISetPartition - Sets how rows become blocks
+   PCBAISetPartition - Sets how rows are divided into blocks
 
    Logically Collective
 
    Input Parameters:
-+  pc   - the preconditioner
++  pc   - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or
           `BAI_PARTITION_GRAPH`
 
@@ -200,23 +201,23 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    Level: beginner
 
    Notes:
-   Local sweeps pay off where most entries of a row are inside its block; -pc_view shows how many are. Each MPI rank
-   makes blocks of its own rows.
+   Local sweeps pay off if most entries of a row are inside its block; -pc_view shows their fraction. Each MPI rank
+   partitions its own rows.
 
-   Boxes of a grid need a `DMDA` with as many rows as the matrix, by `PCSetDM()`; `SNES`, `TS` and `PCMG` pass theirs
-   on. These blocks have at most `block_size` rows. Blocks of other partitions have exactly as many, except the last
-   one. The blocks of graph and rcm are found on the host, from the first values of the matrix. New values in an old
-   pattern keep them.
+   `BAI_PARTITION_DM` needs a `DMDA` with as many rows as the matrix, attached by `PCSetDM()`; `SNES`, `TS` and `PCMG`
+   attach theirs. Its boxes have at most `block_size` rows. Blocks of the other partitions have exactly `block_size`
+   rows, except the last one. `BAI_PARTITION_GRAPH` and `BAI_PARTITION_RCM` are computed on the host, from the first
+   values of the matrix, and are kept for new values in the same nonzero pattern.
 
-   Set-up finds what auto means; -pc_view shows it. It is natural, but graph where less than a twentieth of the entries
-   are inside blocks of consecutive rows. It stays natural if a row has more entries than a block has rows, and with
-   more than a million local rows.
+   `BAI_PARTITION_AUTO` is graph if less than a twentieth of the entries are inside blocks of consecutive rows. It is
+   natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
+   rows. -pc_view shows the choice.
 
-   It is also graph where graph leaves less than a tenth of what consecutive rows leave outside their blocks, by sums of
-   |a_ij|. Set-up grows a few blocks to find out, if consecutive rows leave more than a fifth outside, and if at most
-   three quarters of the couplings of a row are strong. It copies values from a device to the host for that. It does not
-   try if the matrix has a block size, as a node would be cut, nor for a product P^T A P, as coarse levels of multigrid
-   are.
+   `BAI_PARTITION_AUTO` is also graph if its blocks leave less than a tenth of the sum of |a_ij| outside that blocks of
+   consecutive rows leave there. Set-up grows a few blocks to find out, if consecutive rows leave more than a fifth
+   outside and at most three quarters of the couplings of a row are strong. This copies values from the GPU to the host.
+   Set-up does not try if the matrix has a block size, as graph may put the unknowns of a point in different blocks, nor
+   if the matrix is a product P^T A P, as coarse levels of multigrid are.
 
 .seealso: `PCBAI`, `PCBAIGetPartition()`, `BAIPartitionType`, `PCBAISetBlockSize()`
 @*/
@@ -230,12 +231,12 @@ PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
 }
 
 /*@
-   PCBAIGetPartition - Gets how rows become blocks
+   PCBAIGetPartition - Gets how rows are divided into blocks
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  type - see `PCBAISetPartition()`
@@ -243,7 +244,7 @@ PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
    Level: beginner
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetPartition()`
 @*/
@@ -257,13 +258,13 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
 }
 
 /*@
-   PCBAISetMomentum - Sets the part of the last step that each update repeats
+   PCBAISetMomentum - Sets the factor of the last step that each update adds
 
    Logically Collective
 
    Input Parameters:
-+  pc       - the preconditioner
--  momentum - at least 0 and less than 1 (default 0)
++  pc       - the preconditioner; the call is ignored unless it is of type `PCBAI`
+-  momentum - at least 0 and less than 1 (default 0); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_momentum <0> - sets it
@@ -271,17 +272,19 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
    Level: intermediate
 
    Notes:
-   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
-   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow, beta close to 1
-   takes an order of magnitude fewer iterations. The older the values that blocks read from each other, the smaller the
-   largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
+   With momentum beta, block J goes from x_J to x_J + omega (y_J - x_J) + beta (x_J - w_J), where y_J is the result of
+   its local sweeps and w_J its value one global iteration earlier. This is second-order Richardson iteration. If
+   convergence is slow, beta close to 1 saves an order of magnitude of iterations. The older the values that blocks read
+   from each other, the smaller the largest beta that converges; it is largest in `BAI_MODE_SYNC`.
 
    The first global iteration of each application has no momentum.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
+
    G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second
    order Richardson iterative methods", Numerische Mathematik 3 (1961).
+
    E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87
    (2021).
 
@@ -297,12 +300,12 @@ PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
 }
 
 /*@
-   PCBAIGetMomentum - Gets the part of the last step that each update repeats
+   PCBAIGetMomentum - Gets the factor of the last step that each update adds
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  momentum - see `PCBAISetMomentum()`
@@ -321,12 +324,12 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 }
 
 /*@
-   PCBAISetWeight - Sets the damping that makes it converge where Jacobi does not
+   PCBAISetWeight - Sets the diagonal weighting or scaling for matrices on which Jacobi diverges
 
    Logically Collective
 
    Input Parameters:
-+  pc     - the preconditioner
++  pc     - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
 
    Options Database Key:
@@ -335,20 +338,20 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one. Then it
-   needs no weight.
+   The iteration converges for every order of updates, without weight, if the spectral radius of |I - D^{-1}A| is below
+   one, where D is the diagonal of A.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
-   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, so local sweeps may
-   still diverge.
+   weight of other smoothers adds all |a_ij|. As couplings inside the block do not count here, local sweeps may still
+   diverge.
 
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. A few
-   steps of `KSPGMRES` at each set-up estimate them. The estimate of the largest one is a little too small, hence the
-   factor 1.1. Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local
-   sweep M is D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite
-   matrix.
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A, where
+   x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is D. A
+   few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an estimate of lambda_n
+   that is a little too small. The local sweeps are damped as well, so that they converge in every block of a Hermitian
+   positive definite matrix.
 
-   `BAI_WEIGHT_AUTO` is tau, but at most 1, so that it damps only where it must; the view gives it. In mode
+   `BAI_WEIGHT_AUTO` multiplies omega by min(1, tau), so it damps only if necessary; -pc_view shows the factor. In
    `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no tau.
 
    Reference:
@@ -367,12 +370,12 @@ PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
 }
 
 /*@
-   PCBAIGetWeight - Gets the damping that makes it converge where Jacobi does not
+   PCBAIGetWeight - Gets the diagonal weighting or scaling for matrices on which Jacobi diverges
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  weight - see `PCBAISetWeight()`
@@ -380,7 +383,7 @@ PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
    Level: beginner
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetWeight()`
 @*/
@@ -399,7 +402,7 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    Logically Collective
 
    Input Parameters:
-+  pc        - the preconditioner
++  pc        - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
 
    Options Database Key:
@@ -408,19 +411,20 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    Level: intermediate
 
    Notes:
-   With `BAI_PRECISION_SINGLE` sweeps are entirely in single precision: matrix, iterate and sums. About half as many
-   bytes are moved. The following holds unless another refinement is asked for.
+   With `BAI_PRECISION_SINGLE` sweeps keep matrix, iterate and sums in single precision, which moves about half as many
+   bytes. Unless -pc_bai_refine asks for another refinement, the following holds.
 
-   From a zero guess the preconditioner is the iteration in single precision. From another guess, as below
-   `KSPRICHARDSON` on the way up of multigrid, the residual b - A x is of full precision, and what is iterated is the
-   correction of x. So multigrid converges to full precision; this takes one more product with the matrix. A vector
+   From a zero guess the preconditioner is the iteration in single precision. From a nonzero guess, as with
+   `KSPRICHARDSON` on the way up of a multigrid cycle, the residual b - A x has full precision, and sweeps iterate on a
+   correction of x. So multigrid converges to full precision, at the cost of one more product with the matrix. A vector
    whose entries are all smaller than 1e-38 counts as zero.
 
-   Entries of the matrix must be within the range of single precision, below 1e38.
+   Entries of the matrix must be within the range of single precision, below 1e38 in modulus.
 
    References:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
+
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
@@ -441,7 +445,7 @@ PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  precision - see `PCBAISetPrecision()`
@@ -465,8 +469,9 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    Logically Collective
 
    Input Parameters:
-+  pc    - the preconditioner
--  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default 1)
++  pc    - the preconditioner; the call is ignored unless it is of type `PCBAI`
+-  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default 1); any other value is an error,
+           `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_omega <1> - sets it
@@ -474,16 +479,17 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    Level: intermediate
 
    Notes:
-   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
-   one.
+   A block goes from x_J to x_J + omega (y_J - x_J), where y_J is the result of its local sweeps. Every order of updates
+   converges for 0 < omega < 2/(1 + rho), if rho, the spectral radius of |I - D^{-1}A|, is below one.
 
-   With auto omega is 1, and 1.3 in smoothing steps of mode color, as below `KSPRICHARDSON`, without momentum and weight
-   tau, if A nearly annihilates constants. So over-relaxation makes up for damped local sweeps. It is 1 there too where
-   rows dominate, on several MPI ranks with GPUs, and with blocks of at most 64 rows, which take turns together: these
-   read old values, which would be raised as well. In mode sync a polynomial damps, see `PCBAISetPolynomial()`.
+   Auto (`PETSC_DECIDE`) is 1, with one exception. It is 1.3 in smoothing steps of mode color with `KSPRICHARDSON`,
+   without momentum and weight tau, if A nearly annihilates constants; over-relaxation then makes up for damped local
+   sweeps. The exception does not apply if rows are diagonally dominant, on several MPI ranks with GPUs, or with blocks
+   of at most 64 rows, of which several share a turn and read each other's previous values. In mode sync a polynomial
+   damps, see `PCBAISetPolynomial()`.
 
-   A number above 1 is an error in modes sync and launch if smoothing diverges with it: if it is 2/lambda or more for
-   the largest eigenvalue lambda of M^{-1}A, as the first application estimates it.
+   In modes sync and launch a number above 1 is an error if smoothing diverges with it, that is if it is 2/lambda or
+   more for the largest eigenvalue lambda of M^{-1}A, which the first application estimates.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
@@ -502,7 +508,7 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  omega - see `PCBAISetOmega()`
@@ -510,7 +516,7 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetOmega()`
 @*/
@@ -529,8 +535,9 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
    Logically Collective
 
    Input Parameters:
-+  pc    - the preconditioner
--  omega - the factor, positive, or 0: chosen at set-up (default 0)
++  pc    - the preconditioner; the call is ignored unless it is of type `PCBAI`
+-  omega - the factor, positive, or 0: chosen at set-up (default 0); any other value is an error,
+           `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_local_omega <0> - sets it
@@ -538,10 +545,11 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
    Level: intermediate
 
    Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
-   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In other rows it is 2 |a_ii| over the
-   sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the blocks of every Hermitian
-   positive definite matrix. The coarse matrices of `PCGAMG` need that. The view shows the smallest of them.
+   Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
+   row: 0.9 in rows whose off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|, and in other
+   rows 2 |a_ii| over the sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the
+   blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. -pc_view shows the
+   smallest factor.
 
 .seealso: `PCBAI`, `PCBAIGetLocalOmega()`
 @*/
@@ -560,7 +568,7 @@ PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  omega - see `PCBAISetLocalOmega()`
@@ -568,7 +576,7 @@ PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetLocalOmega()`
 @*/
@@ -587,8 +595,8 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
    Logically Collective
 
    Input Parameters:
-+  pc  - the preconditioner
--  its - at least 1 (default 2)
++  pc  - the preconditioner; the call is ignored unless it is of type `PCBAI`
+-  its - at least 1 (default 2); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_its <2> - sets it
@@ -596,7 +604,7 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
    Level: intermediate
 
    Note:
-   Below `KSPRICHARDSON` each iteration of that consists of as many global iterations.
+   With `KSPRICHARDSON`, each of its iterations consists of this number of global iterations.
 
 .seealso: `PCBAI`, `PCBAIGetIterations()`, `PCBAISetLocalIters()`
 @*/
@@ -615,7 +623,7 @@ PetscErrorCode PCBAISetIterations(PC pc, PetscInt its)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  its - see `PCBAISetIterations()`
@@ -639,7 +647,7 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
    Logically Collective
 
    Input Parameters:
-+  pc         - the preconditioner
++  pc         - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  polynomial - `BAI_POLYNOMIAL_AUTO` (default), `BAI_POLYNOMIAL_NONE` or `BAI_POLYNOMIAL_FOURTH`
 
    Options Database Key:
@@ -648,12 +656,12 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
    Level: intermediate
 
    Notes:
-   In mode `BAI_MODE_SYNC` all blocks read old values. Global iterations with equal weights then smooth badly, or
-   diverge. With the weights of a polynomial they smooth as `KSPCHEBYSHEV` of the fourth kind with one global iteration
-   as its preconditioner, but without residuals in between. The operator is symmetric if one global iteration is, and so
-   is a V-cycle with it: `KSPCG` may be outside.
+   In `BAI_MODE_SYNC` all blocks read old values, and global iterations with equal weights smooth badly or diverge. With
+   the weights of the polynomial they smooth like `KSPCHEBYSHEV` of the fourth kind preconditioned by one global
+   iteration, but compute no residuals in between. If one global iteration is a symmetric operator, so are the
+   preconditioner and a V-cycle with it, and `KSPCG` may be used outside.
 
-   The largest eigenvalue is estimated by ten steps of `KSPGMRES` in the first application after each set-up.
+   The first application after each set-up estimates the largest eigenvalue by ten steps of `KSPGMRES`.
 
 .seealso: `PCBAI`, `PCBAIGetPolynomial()`, `PCBAISetMode()`, `PCBAISetIterations()`, `KSPChebyshevSetKind()`
 @*/
@@ -672,7 +680,7 @@ PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  polynomial - see `PCBAISetPolynomial()`
@@ -680,7 +688,7 @@ PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetPolynomial()`
 @*/
@@ -699,7 +707,7 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
    Logically Collective
 
    Input Parameters:
-+  pc        - the preconditioner
++  pc        - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  symmetric - `PETSC_TRUE` or `PETSC_FALSE` (default)
 
    Options Database Key:
@@ -708,9 +716,9 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
    Level: intermediate
 
    Note:
-   It has an effect in mode `BAI_MODE_COLOR` and below `KSPRICHARDSON`. Smoothing from a zero guess, as on the way down
-   of a V-cycle, takes the colours forward, and from another guess backward. The V-cycle is then a symmetric operator,
-   as `KSPCG` expects. It takes a few more cycles.
+   The option has an effect in `BAI_MODE_COLOR` with `KSPRICHARDSON`. Smoothing from a zero guess, as on the way down of
+   a V-cycle, then takes the colours forward, and from a nonzero guess, as on the way up, backward. So the V-cycle is a
+   symmetric operator, as `KSPCG` expects. It takes a few more cycles.
 
 .seealso: `PCBAI`, `PCBAIGetSymmetric()`, `PCBAISetMode()`
 @*/
@@ -729,7 +737,7 @@ PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  symmetric - see `PCBAISetSymmetric()`
@@ -748,18 +756,21 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
 }
 
 /*@
-   PCBAISetBackend - Sets where the iteration runs
+   PCBAISetBackend - Sets whether the iteration runs on the host or on a GPU
 
    Logically Collective
 
    Input Parameters:
-+  pc      - the preconditioner
++  pc      - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
 
    Options Database Key:
 .  -pc_bai_backend (auto|host|cuda) - sets it
 
    Level: intermediate
+
+   Note:
+   With `BAI_BACKEND_CUDA` a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
 
 .seealso: `PCBAI`, `PCBAIGetBackend()`, `BAIBackend`
 @*/
@@ -773,12 +784,12 @@ PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
 }
 
 /*@
-   PCBAIGetBackend - Gets where the iteration runs
+   PCBAIGetBackend - Gets whether the iteration runs on the host or on a GPU
 
    Not Collective
 
    Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
+.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
 
    Output Parameter:
 .  backend - see `PCBAISetBackend()`
@@ -786,7 +797,7 @@ PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
    Level: intermediate
 
    Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetBackend()`
 @*/
