@@ -42,6 +42,7 @@ done
 export PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig:$PETSC_PREFIX/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 export LD_LIBRARY_PATH="$PREFIX/lib:$PETSC_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 printf -- '-ksp_converged_reason\n-options_left\n' >"$dir/home/.petscrc"
+export PETSC_OPTIONS="${PETSC_OPTIONS:-} -dll_append $BAI_LIB" # as the pages tell readers to do
 
 # One folder for each block: SECTION_N/commands, requires, expected, program.c
 awk -v run="$dir/run" '
