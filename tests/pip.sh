@@ -84,6 +84,15 @@ check uninitialized pip refused 'built for PETSc [0-9.]*, which is not initializ
 check before 'pip petsc4py plain' "$python" tests/pip_solve.py before 60
 check after 'pip petsc4py plain' "$python" tests/pip_solve.py after 60
 check ranks 'pip petsc4py plain' "$MPIEXEC" -n 2 "$python" tests/pip_solve.py before 60
+
+# What takes SciPy's matrices
+for module in scipy pyamg; do
+  ! "$python" -c "import $module" 2>/dev/null || HAVE="$HAVE $module"
+done
+for case in $(python3 tests/pip_scipy.py); do
+  check scipy-$case "pip petsc4py scipy $(echo $case | grep -x pyamg)" "$python" tests/pip_scipy.py $case
+done
+
 check variant 'pip petsc4py plain' variant
 
 # A PETSc without headers, in the wheel of DOLFINx, which needs Python 3.12

@@ -1,6 +1,9 @@
 """petsc-bai for petsc4py: importing it registers the KSP type bai and the PC types bai and baimg.
 
-It may be imported before or after PETSc is initialized. Before, it adds an option to PETSC_OPTIONS."""
+It may be imported before or after PETSc is initialized. Before, it adds an option to PETSC_OPTIONS.
+
+`solve(A, b)`, `Solver(A)` and `preconditioner(A)` take matrices of scipy.sparse. They need petsc4py and SciPy, which are
+imported, and PETSc is initialized, when one of these names is first used."""
 import ctypes
 import os
 import re
@@ -8,6 +11,19 @@ import sys
 from importlib.metadata import version
 
 __version__ = version('petscbai')
+__all__ = ['library', 'solve', 'Solver', 'preconditioner', 'Info', 'ConvergenceWarning']
+
+
+def __getattr__(name):
+    if name not in __all__:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    from . import solvers
+
+    return getattr(solvers, name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
 
 
 def library():
