@@ -11,9 +11,7 @@ from petsc4py import PETSc
 from scipy.sparse.linalg import LinearOperator
 
 _prefixes = (f'petscbai_{number}_' for number in itertools.count())
-_reasons = {
-    value: name for name, value in vars(PETSc.KSP.ConvergedReason).items() if name.startswith(('CONVERGED_', 'DIVERGED_'))
-}
+_reasons = {value: name for name, value in vars(PETSc.KSP.ConvergedReason).items() if 'VERGED_' in name}
 
 
 class ConvergenceWarning(UserWarning):
@@ -187,8 +185,8 @@ class Solver:
 
     Notes
     -----
-    Each solver is sequential: in a program with several MPI ranks each rank solves systems of its own. For one system on
-    several ranks use petsc4py, with ``ksp.setType('bai')``. On a host the solver takes OMP_NUM_THREADS threads.
+    Each solver is sequential: in a program with several MPI ranks each rank solves systems of its own. For one system
+    on several ranks use petsc4py, with ``ksp.setType('bai')``. On a host the solver uses OMP_NUM_THREADS threads.
 
     Examples
     --------
@@ -243,6 +241,7 @@ class Solver:
         self._setup_time = time.perf_counter() - begin
 
     _ksp_type = 'bai'
+    _stacklevel = 2  # warnings name the line that called solve()
 
     def __enter__(self):
         return self
@@ -328,12 +327,13 @@ class Solver:
                 reason = self.ksp.getConvergedReason()
             iterations = max(iterations, self.ksp.getIterationNumber())
             residual = float(np.maximum(residual, self.ksp.getResidualNorm()))
-        info = Info(_reasons.get(reason, str(reason)), iterations, residual, self._setup_time, time.perf_counter() - begin)
+        seconds = time.perf_counter() - begin
+        info = Info(_reasons.get(reason, str(reason)), iterations, residual, self._setup_time, seconds)
         if reason < 0:
             warnings.warn(
                 f'{info.reason} after {iterations} iterations, norm of the residual {residual:.3g}',
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=self._stacklevel,
             )
         dtype = np.result_type(self._dtype, b.dtype, np.float32 if b.dtype.kind in 'fc' else np.float64)
         x = (x if dtype.kind == 'c' else x.real).astype(dtype, copy=False)
@@ -374,6 +374,7 @@ def solve(A, b, *, x0=None, full_output=False, **parameters):
     (True, True)
     """
     with Solver(A, **parameters) as solver:
+        solver._stacklevel = 3
         return solver.solve(b, x0, full_output=full_output)
 
 
