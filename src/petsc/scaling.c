@@ -18,15 +18,15 @@
 #include <petsc/private/petscimpl.h>
 
 enum {
-  SMOOTHING_STEPS = 20, /* of w by Jacobi; 60 made a cycle of CG less in seven */
+  SMOOTHING_STEPS = 20, /* of w by Jacobi, before inverse iteration */
   BALANCING_STEPS = 40  /* of L and R; what they leave is smooth, so that it hardly differs on an aggregate */
 };
 
 static const PetscReal units_defect =
                          3, /* of a constant; rows that dominate and boundary conditions make it up to 1.7 */
-  balanced_defect = 0.5,    /* of a constant, where it has been a matter of units */
-  least_of_smooth = 1e-3,   /* where rows dominate, v of Smooth() falls to zero, or below */
-  least_of_step   = 0.3;    /* that a step leaves of w_i; without a limit steps make it oscillate */
+  balanced_defect   = 0.5,  /* of a constant, where it has been a matter of units */
+  least_of_smooth   = 1e-3, /* where rows dominate, v of Smooth() falls to zero, or below */
+  least_of_solution = 1e-6; /* of y_i / w_i, beside the largest */
 
 /* w on each field is the inverse square root of the mean of d there; differ: the largest mean over the least */
 PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
@@ -309,26 +309,19 @@ PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step of steepest descent on A w = 0, where r = A w and z is what a preconditioner makes of it. That w leads to a
-   better preconditioner, and so on, is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan, T. Manteuffel,
-   S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004. r is lost */
-PetscErrorCode BAIScalingImprove(BAIScaling *s, Mat A, Vec r, Vec z)
+/* The solution y of A y = |D| w takes the place of w: ../multigrid/hierarchy.c. It changes as S^-1 does, too */
+PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
 {
-  const Vec   w = s->left;
-  Vec         least;
-  PetscScalar rz, zAz;
+  const Vec w = s->left;
+  PetscReal largest;
 
   PetscFunctionBegin;
-  PetscCall(VecDot(r, z, &rz));
-  PetscCall(MatMult(A, z, r));
-  PetscCall(VecDot(r, z, &zAz));
-  PetscCall(VecDuplicate(w, &least));
-  PetscCall(VecCopy(w, least));
-  PetscCall(VecScale(least, (PetscScalar)least_of_step));
-  if (PetscRealPart(zAz) != 0) PetscCall(VecAXPY(w, -rz / zAz, z));
-  PetscCall(VecRealPart(w));
-  PetscCall(VecPointwiseMax(w, w, least));
-  PetscCall(VecDestroy(&least));
+  PetscCall(VecPointwiseDivide(s->r, y, w));
+  PetscCall(VecNorm(s->r, NORM_INFINITY, &largest));
+  PetscCall(VecScale(y, (PetscScalar)(1 / PetscMax(largest, PETSC_MACHINE_EPSILON))));
+  PetscCall(VecAbs(y)); /* negative only where CG ended early, or A is no M-matrix */
+  PetscCall(VecScale(w, (PetscScalar)least_of_solution));
+  PetscCall(VecPointwiseMax(w, w, y));
   PetscCall(MatDestroy(&s->matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
