@@ -862,6 +862,115 @@ static PetscErrorCode TestMultigrid(const System *s, const char levels[], Dice *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Iterations of CG with PCBAIMG for A x = b from zero, in the natural norm */
+static PetscErrorCode Iterations(const System *s, Mat A, Vec b, PetscInt *its)
+{
+  char         text[64];
+  PetscOptions o;
+  KSP          ksp;
+  PC           pc;
+  Vec          x;
+
+  PetscFunctionBeginUser;
+  (void)snprintf(text, sizeof(text), "-pc_baimg_backend %s", s->backend);
+  PetscCall(PetscOptionsCreate(&o));
+  PetscCall(PetscOptionsInsertString(o, text));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NATURAL));
+  PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 500));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscObjectSetOptions((PetscObject)pc, o));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A in units that are drawn for each row, S A S; with a zero that is stored in each row; or with its rows renumbered */
+static PetscErrorCode Rewrite(const System *s, int how, Mat *A, Vec b)
+{
+  PetscInt begin, end;
+  Dice     dice = RowDice(s->seed, 13, 0);
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetOwnershipRange(s->A, &begin, &end));
+  if (how == 2) {
+    PetscInt *index;
+    IS        is;
+
+    PetscCall(PetscMalloc1(s->n, &index));
+    for (PetscInt i = 0; i < s->n; i++) { /* by R. Durstenfeld's shuffle */
+      const PetscInt j = Below(&dice, i + 1);
+
+      index[i] = index[j];
+      index[j] = i;
+    }
+    PetscCall(ISCreateGeneral(PETSC_COMM_WORLD, end - begin, index + begin, PETSC_COPY_VALUES, &is));
+    PetscCall(PetscFree(index));
+    PetscCall(MatPermute(s->A, is, is, A));
+    PetscCall(ISDestroy(&is));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDuplicate(s->A, MAT_COPY_VALUES, A));
+  if (how == 0) {
+    Vec S;
+
+    PetscCall(VecDuplicate(b, &S));
+    for (PetscInt i = begin; i < end; i++) {
+      Dice of_row = RowDice(s->seed, 13, i);
+
+      PetscCall(VecSetValue(S, i, PetscPowReal(10, Between(&of_row, -4, 4)), INSERT_VALUES));
+    }
+    PetscCall(VecAssemblyBegin(S));
+    PetscCall(VecAssemblyEnd(S));
+    PetscCall(MatDiagonalScale(*A, S, S));
+    PetscCall(VecPointwiseMult(b, b, S));
+    PetscCall(VecDestroy(&S));
+  } else {
+    const PetscInt far = s->n / 2;
+    Mat            zeros;
+
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, end - begin, end - begin, s->n, s->n, 1, NULL, 1, NULL, &zeros));
+    for (PetscInt i = begin; i < end; i++) PetscCall(MatSetValue(zeros, i, (i + far) % s->n, 0, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(zeros, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(zeros, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAXPY(*A, 1, zeros, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&zeros));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations for a nonsingular symmetric M-matrix hardly depend on how it is written down */
+static PetscErrorCode TestWriting(const System *s)
+{
+  const char *const writings[] = {"S A S", "A with zeros", "A renumbered"};
+  const int         how        = s->seed / 2 % 3;
+  PetscInt          its[2];
+  Mat               A;
+  Vec               b;
+
+  PetscFunctionBeginUser;
+  if (!s->symmetric || s->signs || s->uneven || s->spread > 0 || s->scale != 1 || s->dominance <= 1 || s->n < 50)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDuplicate(s->b, &b));
+  PetscCall(SetRandom(s, 12, b));
+  PetscCall(Iterations(s, s->A, b, &its[0]));
+  PetscCall(Rewrite(s, how, &A, b));
+  PetscCall(Iterations(s, A, b, &its[1]));
+  PetscCall(Expect(its[1] <= 1.3 * its[0] + 3, "CG with PCBAIMG takes %d iterations for %s, and %d for A", (int)its[1],
+                   writings[how], (int)its[0]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What KSPBAI claims where it is a Krylov method round a multigrid cycle, which is also a PCBAIMG */
 static PetscErrorCode TestLevels(System *s)
 {
@@ -882,6 +991,7 @@ static PetscErrorCode TestLevels(System *s)
   PetscCall(IsTrue(s, x, &o));
   PetscCall(VecDestroy(&x));
   PetscCall(TestMultigrid(s, levels, &dice));
+  PetscCall(TestWriting(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
