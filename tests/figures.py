@@ -6,7 +6,8 @@ A source is an expression of the functions below, one for each figure of the phr
 a number that was not measured, and alone for all of the phrase. A phrase must stand on its page, and a figure is right
 if its source rounds to it. On the pages of that list a number in prose with a decimal point, or before a unit of time,
 of memory or of speed, is an error if no phrase has it.
-Not looked at are code, and numbers that are a size (1000², 20000 rows), a tolerance (1e-10) or a version (PETSc 3.18).
+Not looked at are code, formulas, and numbers that are a size (1000², 20000 rows), a tolerance (1e-10) or a version
+(PETSc 3.18).
 
 A table with measured figures follows a comment <!-- table NAME -->. It is made from a data file: from that of a
 function in TABLES, or from the rows of that name in docs/data/measured.csv. --write makes all of them anew. A table
@@ -328,8 +329,8 @@ def prose(filename):
 
 
 def masked(text):
-    """Without what is no prose: code and the targets of links, in place of which are as many other characters"""
-    return re.sub(r"`[^`]*`|\]\([^)]*\)", lambda found: "_" * len(found[0]), text)
+    """Without code, formulas and the targets of links, in place of which are as many other characters"""
+    return re.sub(r"`[^`]*`|\$+[^$]*\$+|\]\([^)]*\)", lambda found: "_" * len(found[0]), text)
 
 
 def listed():

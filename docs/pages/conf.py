@@ -1,6 +1,7 @@
 """The documents as pages, by Sphinx: see config/docs.sh.
 
 They are read where they are, the folder of the sources being the project's."""
+import importlib.util
 import os
 import re
 
@@ -15,10 +16,13 @@ include_patterns = ["*.md", "docs/*.md", "docs/notebook/*.md", "build/manualpage
 html_theme = "furo"
 html_title = f"petsc-bai {release}"
 html_copy_source = False
-html_static_path = ["static"]
+# MathJax from a package, so that formulas need no network
+mathjax = os.path.dirname(importlib.util.find_spec("sphinx-mathjax-offline").origin)
+html_static_path = ["static", os.path.join(mathjax, "static")]
+mathjax_path = "mathjax/tex-chtml.js"
 html_css_files = ["pages.css"]
 myst_heading_anchors = 3
-myst_enable_extensions = ["smartquotes"]
+myst_enable_extensions = ["dollarmath", "smartquotes"]
 CONTENTS = {
     "Using it": (
         "docs/tutorial docs/manual docs/multigrid docs/smoothing docs/relaxation docs/applications docs/options"
