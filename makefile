@@ -595,8 +595,6 @@ performance:
 	python3 bench/tables.py docs/notebook/relaxation.md docs/data/bench.csv $(CSV)
 	python3 bench/tables.py docs/performance.md docs/data/ranks.csv $(RANKS)
 	python3 bench/tables.py docs/performance.md docs/data/host.csv
-	@if ! python3 -c 'import matplotlib' 2>/dev/null; then echo 'no picture: python3 has no matplotlib'; \
-	else python3 bench/plot.py docs/data/ranks.csv docs/figures/ranks.svg; fi
 
 # The page of the experiments and its pictures, from the folders that CSV= names (what make experiments wrote) or from
 # those of the last time

@@ -127,7 +127,7 @@ def solves(matrices):
             gains.append((cg / min(ours), name(key)))
         counts[-1].append("")
     out = [
-        f"### Whole solves to {rtol:g}",
+        f"## Whole solves to {rtol:g}",
         "",
         (
             f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi."
@@ -178,7 +178,7 @@ def ratios(matrices, whats, title, words, first=None):
             + [digits(number(row["ratio"]), 2) if row else "" for row in rows]
         )
     body = table(["matrix"] + ([first] if first else []) + whats, lines)
-    return [f"### {title}", ""] + words + [""] + body if body else []
+    return [f"## {title}", ""] + words + [""] + body if body else []
 
 
 def bandwidth(rows, matrices):
@@ -192,7 +192,7 @@ def bandwidth(rows, matrices):
         if key[0] and any(found):
             lines.append([name(key)] + [digits(number(row["GB/s"]) / copy[-1], 2) if row else "" for row in found])
     return [
-        "### Bandwidth",
+        "## Bandwidth",
         "",
         (
             "What has to be moved at least, over the time, as a part of what VecCopy() reached in the same run:"
@@ -301,7 +301,8 @@ def across(filename):
                     )
                 )
                 cells.append(f"{text} ({row['iterations']})" if row and row["iterations"] != its else text)
-            lines.append([f"{system}, {n}" + ("" if part == "solve" else "³"), what] + cells)
+            size = n if part == "solve" else f"{n}³"
+            lines.append([f"{system.replace('laplace3d', '7 points')}, {size}", what] + cells)
         if lines:
             out += ["", f"**{title}.** {words}", ""]
             out += table(
@@ -347,7 +348,7 @@ def ways(filename):
                 else (
                     "–"
                     if not all(map(converged, runs))
-                    else f"{least(['setup_ms'])} + {least(['first_ms', 'later_ms'])}, {runs[0]['iterations']}"
+                    else f"{least(['setup_ms'])}\u00a0+\u00a0{least(['first_ms', 'later_ms'])}, {runs[0]['iterations']}"
                 )
             )
         lines.append([PROBLEMS[matrix], n] + cells)

@@ -202,11 +202,11 @@ in the papers beside the results here, by figures and tables of the thesis; pict
 * A line that begins with *holds* or *does not hold* is a statement that this page checks against its data, \
 `docs/data/experiments`.
 
-To repeat them:
-
-    make experiments                          all, on the GPU if GPU=1 is given, else a smaller set on the host
-    make experiments EXPERIMENT=faults        one, or several; ARGS="--limit 400": within 400 seconds
-    make experiments-page CSV=DIR             this page and its pictures, from the tables in DIR
+| command | what it does |
+|---|---|
+| `make experiments` | runs all, on the GPU if `GPU=1` is given, else a smaller set on the host |
+| `make experiments EXPERIMENT="faults theta"` | runs some of them; `ARGS="--limit 400"`: within 400 seconds |
+| `make experiments-page CSV=DIR` | makes this page and its pictures from the tables in DIR |
 
 """
 

@@ -145,7 +145,7 @@ def cell(row, setup="setup_ms", later="later_ms", its="iterations"):
     if row.get("reason", "").startswith("DIVERGED") and float(row["residual"]) > 10 * float(row["rtol"]):
         return "–"
     short = lambda ms: f"{ms:.2g}" if ms < 1 else digits(ms)
-    before = f"{short(float(row[setup]))} + " if float(row[setup]) > 0.1 else ""
+    before = f"{short(float(row[setup]))}\u00a0+\u00a0" if float(row[setup]) > 0.1 else ""
     return f"{before}{short(float(row[later]))}, {row[its]}"
 
 
@@ -160,11 +160,11 @@ def one_gpu():
     }
     titles = SYSTEMS | OTHERS
     systems = dict.fromkeys((row["matrix"], row["n"]) for row in HYPRE if row["matrix"] in titles)
-    lines = [["", *kinds, "bai over the best of others"]]
+    lines = [["", *kinds, "ratio"]]
     for matrix, n in sorted(systems, key=lambda system: (list(titles).index(system[0]), int(system[1]))):
         of = lambda rows, ways: [row for row in rows if (row["matrix"], row["n"]) == (matrix, n) and row["way"] in ways]
         best = {kind: min(of(HYPRE, ways) or of(H200, ways), key=spent, default=None) for kind, ways in kinds.items()}
-        text = [row and ("" if row in HYPRE else "H200: ") + cell(row) or "" for row in best.values()]
+        text = [row and ("" if row in HYPRE else "H200:\u00a0") + cell(row) or "" for row in best.values()]
         others = [row for kind, row in list(best.items())[2:] if row in HYPRE and cell(row) != "–"]
         over = f"{spent(best['`-ksp_type bai`']) / min(map(spent, others)):.2f}" if others else ""
         lines.append([title(matrix, int(n), titles)] + text + [over])
@@ -172,16 +172,16 @@ def one_gpu():
 
 
 def title(matrix, n, titles):
-    text = titles[matrix]
+    text = re.sub("(points), ", "\\1,\u00a0", titles[matrix])
     return text.format(n if "rows" in text else round(n ** (1 / 3 if "³" in text else 0.5)))
 
 
 def amgx():
     """The best of AmgX's configurations by set-up and solve, and ours of the same run"""
-    names = {"lap3d": "7 points, {}³", "nine": "9 points, {}²"}
+    names = {"lap3d": "7 points,\u00a0{}³", "nine": "9 points,\u00a0{}²"}
     time = lambda row: float(row["setup_warm_ms"]) + float(row["later_solve_ms"])
     shown = lambda row: cell(row, "setup_warm_ms", "later_solve_ms", "its")
-    lines = [["", "`-ksp_type bai`", "CG with `baimg`", "AmgX", "its configuration", "bai over AmgX"]]
+    lines = [["", "`-ksp_type bai`", "CG with `baimg`", "AmgX", "its configuration", "ratio"]]
     for system in dict.fromkeys(row["system"] for row in AMGX):
         rows = {row["solver"]: row for row in AMGX if row["system"] == system}
         bai, baimg = (rows.pop(f"petsc-bai {way}", None) for way in ("bai", "cg -pc_type baimg"))
