@@ -68,21 +68,15 @@ def page(p):
         ),
         "`PCBAI` damps local sweeps in rows that do not dominate by itself, so a weight adds little",
     )
-    lines, heading = [[name] for name in SMOOTHERS], ["smoother"]
     for place, rows in p.each():
         by = keyed(rows)
-        for matrix in [matrix for matrix in MATRICES if any(key[0] == matrix and row["n"] for key, row in by.items())]:
-            heading.append(
-                f"{place}: {matrix}, n ="
-                f" {next((row['n'] for key, row in by.items() if key[0] == matrix and row['n']), '')}"
-            )
-            for line, name in zip(lines, SMOOTHERS):
-                line.append(cell(by, matrix, name))
-    p.table(
-        "GAMG inside FGMRES: iterations to 1e-8 and milliseconds. A dash: not in 200 iterations, or stopped.",
-        heading,
-        lines,
-    )
+        sizes = {key[0]: row["n"] for key, row in by.items() if row["n"]}
+        p.table(
+            f"GAMG inside FGMRES, {place}: iterations to 1e-8 and milliseconds. A dash: not in 200 iterations, or"
+            " stopped.",
+            ["smoother"] + [f"{matrix}, n = {sizes[matrix]}" for matrix in MATRICES if matrix in sizes],
+            [[name] + [cell(by, matrix, name) for matrix in MATRICES if matrix in sizes] for name in SMOOTHERS],
+        )
     left = {}
     for place, rows in p.each():
         for row in rows:

@@ -93,12 +93,12 @@ def page(p):
                 "Helmholtz, N² points, blocks of 112 rows, mode sync: residual and ms after"
                 f" {parts(line[112])[2]} iterations; ms of a solve to 1e-8 in mode async; {place}."
             ),
-            ["N"] + [str(n) for n in line],
+            ["N", "residual", "ms", "ms to 1e-8"],
             [
-                ["residual"] + [f"{number(row['residual']):.3g}" for row in line.values()],
-                ["ms"] + [f"{1e3 * number(row['seconds']):.3g}" for row in line.values()],
-            ]
-            + ([["ms to 1e-8"] + [f"{1e3 * number(solve[n]['seconds']):.3g}" for n in line]] if 112 in solve else []),
+                [str(n), f"{number(row['residual']):.3g}", f"{1e3 * number(row['seconds']):.3g}"]
+                + ([f"{1e3 * number(solve[n]['seconds']):.3g}"] if 112 in solve else [])
+                for n, row in line.items()
+            ],
         )
     p.why("With a `DMDA`, partition auto takes boxes of the mesh, which do better than any number of consecutive rows.")
     place, rows = p.best()

@@ -235,13 +235,11 @@ def page(p):
     lines = []
     for place, rows in p.each():
         by, modes = means(rows), ("async", "launch", "sync", "color")
-        for (matrix, its), (mean, variation) in PUBLISHED.items():
+        for matrix, its in PUBLISHED:
             if any((matrix, its, mode) in by for mode in modes):
                 lines.append(
                     [
-                        f"{matrix}, {its}",
-                        f"{mean:.3g}" + (f" ± {percent(variation)}" if variation else ""),
-                        place,
+                        f"{matrix}, {its}, {place}",
                         by[matrix, its, "async"]["runs"],
                     ]
                     + [spread(by[matrix, its, mode]) if (matrix, its, mode) in by else "" for mode in modes]
@@ -258,14 +256,14 @@ def page(p):
             )
     p.table(
         "Mean of ‖b − Ax‖/‖b‖ and relative variation, (largest − smallest)/mean.",
-        ["matrix, iterations", "papers", "machine", "runs of async", "async", "launch", "sync", "color"],
+        ["matrix, iterations, machine", "runs of async", "async", "launch", "sync", "color"],
         lines,
     )
     lines, join = [], lambda values, show: " to ".join(dict.fromkeys(show(f(values)) for f in (min, max)))
     for place, rows in p.each():
         for (matrix, threads), some in ages([row for row in rows if "quantity" in row]).items():
             lines.append(
-                [matrix, place, threads if place == "host" else "", str(len(some))]
+                [f"{matrix}, {place}" + (f", threads {threads}" if place == "host" else ""), str(len(some))]
                 + [join([part[name] for part, _ in some], lambda part: f"{100 * part:.2g}") + " %" for name in AGES]
                 + [join([its for _, its in some], str)]
             )
@@ -274,7 +272,7 @@ def page(p):
             "How old the values are that blocks of 128 rows read in mode async, in global iterations, 0 being the"
             " previous iterate; solves to 1e-10, least to most."
         ),
-        ["matrix", "machine", "threads", "runs"] + list(AGES) + ["iterations"],
+        ["matrix, machine", "runs"] + list(AGES) + ["iterations"],
         lines,
     )
     said = []

@@ -96,7 +96,7 @@ def page(p):
         for matrix in MATRICES:
             if any((matrix, solver) in found for solver in NAMES):
                 lines.append(
-                    [matrix, place]
+                    [f"{matrix}, {place}"]
                     + [
                         (
                             f"{1e3 * found[matrix, solver]:.3g}"
@@ -133,7 +133,7 @@ def page(p):
                 )
     p.table(
         "Milliseconds to ‖b − Ax‖ ≤ 1e-10 ‖b‖. A dash: not reached in the time or iterations given.",
-        ["matrix", "machine"] + list(NAMES.values()),
+        ["matrix, machine"] + list(NAMES.values()),
         lines,
     )
     p.why(

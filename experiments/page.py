@@ -64,10 +64,11 @@ class Page:
             self.lines += [*filter(None, sentences), ""]
 
     def table(self, caption, heading, lines):
+        lines = [line for line in lines if any(line[1:])]
         if not lines:
             return
         used = [k for k in range(len(heading)) if not k or any(line[k : k + 1] not in ([], [""]) for line in lines)]
-        show = lambda line: "| " + " | ".join((line + [""] * len(heading))[k] for k in used) + " |"
+        show = lambda line: "| " + " | ".join(cell((line + [""] * len(heading))[k]) for k in used) + " |"
         self.lines += [caption, "", show(heading), "|" + "---|" * len(used)] + [show(line) for line in lines] + [""]
 
     def say(self, what, name=None):
@@ -255,7 +256,8 @@ NOT_DONE = [
 
 
 def cell(text):
-    return text.replace("|", "\\|")
+    """Without breaks of lines inside 1e-10, async-(5) and 5 %"""
+    return re.sub(r"(?<=\de)-(?=\d)|(?<=sync)-(?=\()", "\u2011", text).replace(" %", "\u00a0%").replace("|", "\\|")
 
 
 def rows_of(rows):

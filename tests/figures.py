@@ -164,7 +164,7 @@ def one_gpu():
     for matrix, n in sorted(systems, key=lambda system: (list(titles).index(system[0]), int(system[1]))):
         of = lambda rows, ways: [row for row in rows if (row["matrix"], row["n"]) == (matrix, n) and row["way"] in ways]
         best = {kind: min(of(HYPRE, ways) or of(H200, ways), key=spent, default=None) for kind, ways in kinds.items()}
-        text = [row and ("" if row in HYPRE else "H200:\u00a0") + cell(row) or "" for row in best.values()]
+        text = [row and ("" if row in HYPRE else "H200: ") + cell(row) or "" for row in best.values()]
         others = [row for kind, row in list(best.items())[2:] if row in HYPRE and cell(row) != "–"]
         over = f"{spent(best['`-ksp_type bai`']) / min(map(spent, others)):.2f}" if others else ""
         lines.append([title(matrix, int(n), titles)] + text + [over])
@@ -172,13 +172,13 @@ def one_gpu():
 
 
 def title(matrix, n, titles):
-    text = re.sub("(points), ", "\\1,\u00a0", titles[matrix])
+    text = titles[matrix].replace(" points", "\u00a0points")
     return text.format(n if "rows" in text else round(n ** (1 / 3 if "³" in text else 0.5)))
 
 
 def amgx():
     """The best of AmgX's configurations by set-up and solve, and ours of the same run"""
-    names = {"lap3d": "7 points,\u00a0{}³", "nine": "9 points,\u00a0{}²"}
+    names = {"lap3d": "7\u00a0points,\u00a0{}³", "nine": "9\u00a0points,\u00a0{}²"}
     time = lambda row: float(row["setup_warm_ms"]) + float(row["later_solve_ms"])
     shown = lambda row: cell(row, "setup_warm_ms", "later_solve_ms", "its")
     lines = [["", "`-ksp_type bai`", "CG with `baimg`", "AmgX", "its configuration", "ratio"]]
