@@ -33,8 +33,8 @@ def read(name):
         return list(csv.DictReader(file))
 
 
-BENCH, H200, RANKS = map(read, ("bench", "multigrid_h200", "ranks"))
-HYPRE, CHIP, MEASURED, AMGX = map(read, ("hypre", "chip", "measured", "amgx"))
+BENCH, CHIP, MEASURED = map(read, ("bench", "chip", "measured"))
+HYPRE, H200, AMGX = map(read, ("hypre", "multigrid_h200", "amgx"))
 
 
 def one(rows, **wanted):
@@ -44,19 +44,9 @@ def one(rows, **wanted):
     return found[0]
 
 
-def h200(matrix, n, way, column="later_ms"):
-    """A column of multigrid_h200.csv"""
-    return float(one(H200, matrix=matrix, n=n, way=way)[column])
-
-
 def hypre(matrix, n, way, column="later_ms"):
     """A column of hypre.csv; of several rows the last one"""
     return float([row for row in HYPRE if (row["matrix"], row["n"], row["way"]) == (matrix, str(n), way)][-1][column])
-
-
-def total(found, *what):
-    """Set-up and a later solve in ms, by h200() or hypre()"""
-    return found(*what, "setup_ms") + found(*what)
 
 
 def measured(table, row, column):
@@ -71,11 +61,6 @@ def newton(place, solver, column="ms"):
     )
 
 
-def gpus(of, system, n, ranks, what):
-    """The time on so many GPUs over that on one, in ranks.csv"""
-    return float(one(RANKS, part=of, system=system, n=n, ranks=ranks, what=what)["ratio"])
-
-
 def digits(ms):
     return f"{ms:.1f}" if ms < 99.95 else f"{ms:.0f}"
 
@@ -87,50 +72,6 @@ SYSTEMS = {
     "anisotropic": "anisotropic 100:1, {}²",
     "jumps": "jumps of 10⁶, {}³, to 1e-6",
     "powerlaw": "power-law graph, {} rows",
-}
-
-
-def order(system):
-    return list(SYSTEMS).index(system[0]), system[1]
-
-
-def name(matrix, n):
-    side = n if matrix == "powerlaw" else round(n ** (1 / 3)) if "³" in SYSTEMS[matrix] else round(n**0.5)
-    return SYSTEMS[matrix].format(side)
-
-
-def ways(rows, columns, last=None):
-    """A line for each system: set-up + solve in ms, and iterations, by way"""
-    found = {(row["matrix"], int(row["n"]), row["way"]): row for row in rows if row["matrix"] in SYSTEMS}
-    lines = [[""] + list(columns.values()) + ([last[0]] if last else [])]
-    for matrix, n in sorted({key[:2] for key in found}, key=order):
-        line = [name(matrix, n)]
-        for way in columns:
-            row = found.get((matrix, n, way))
-            setup = f"{digits(float(row['setup_ms']))} + " if row and float(row["setup_ms"]) > 0.1 else ""
-            line.append(
-                f"{setup}{digits(float(row['later_ms']))}, {row['iterations']}"
-                if row
-                else "hung"
-                if (matrix, n, way) in HUNG
-                else ""
-            )
-        lines.append(line + ([last[1](matrix, n)] if last else []))
-    return lines
-
-
-HUNG = {("laplace3d", 10**6, "gamg")}  # PETSc's set-up, on the machine of hypre.csv
-
-
-def over_hypre(matrix, n):
-    try:
-        theirs = min(total(hypre, matrix, n, way) for way in ('hypre', 'hypre-aggressive'))
-        return f"{total(hypre, matrix, n, 'bai') / theirs:.2f}"
-    except LookupError:
-        return ""
-
-
-OTHERS = {
     "fv1": "strongly dominant diagonal (fv1), {}²",
     "elasticity": "elasticity, {} rows, to 1e-8",
     "convection2d": "convection and diffusion, {}²",
@@ -158,21 +99,20 @@ def one_gpu():
         "CG with GAMG": ["gamg"],
         "CG with Jacobi": ["jacobi"],
     }
-    titles = SYSTEMS | OTHERS
-    systems = dict.fromkeys((row["matrix"], row["n"]) for row in HYPRE if row["matrix"] in titles)
+    systems = dict.fromkeys((row["matrix"], row["n"]) for row in HYPRE if row["matrix"] in SYSTEMS)
     lines = [["", *kinds, "ratio"]]
-    for matrix, n in sorted(systems, key=lambda system: (list(titles).index(system[0]), int(system[1]))):
+    for matrix, n in sorted(systems, key=lambda system: (list(SYSTEMS).index(system[0]), int(system[1]))):
         of = lambda rows, ways: [row for row in rows if (row["matrix"], row["n"]) == (matrix, n) and row["way"] in ways]
         best = {kind: min(of(HYPRE, ways) or of(H200, ways), key=spent, default=None) for kind, ways in kinds.items()}
         text = [row and ("" if row in HYPRE else "H200: ") + cell(row) or "" for row in best.values()]
         others = [row for kind, row in list(best.items())[2:] if row in HYPRE and cell(row) != "–"]
         over = f"{spent(best['`-ksp_type bai`']) / min(map(spent, others)):.2f}" if others else ""
-        lines.append([title(matrix, int(n), titles)] + text + [over])
+        lines.append([title(matrix, int(n))] + text + [over])
     return lines
 
 
-def title(matrix, n, titles):
-    text = titles[matrix].replace(" points", "\u00a0points")
+def title(matrix, n):
+    text = SYSTEMS[matrix].replace(" points", "\u00a0points")
     return text.format(n if "rows" in text else round(n ** (1 / 3 if "³" in text else 0.5)))
 
 
@@ -224,20 +164,7 @@ CHIP_SYSTEMS = [
     ("bodyy4", 17546),
     ("laplace3d27", 64000),
 ]
-CG, MG, GAMG = "CG with `jacobi`", "CG with `baimg`", "CG with `gamg`"
 TABLES = {
-    "how fast": lambda: ways(
-        HYPRE,
-        {
-            "bai": "`-ksp_type bai`",
-            "baimg": MG,
-            "jacobi": CG,
-            "hypre": "hypre",
-            "hypre-aggressive": "hypre, aggressive",
-            "gamg": GAMG,
-        },
-        ("bai/hypre", over_hypre),
-    ),
     "one GPU": one_gpu,
     "AmgX": amgx,
     "chip": chip,
