@@ -93,6 +93,9 @@ for case in $(python3 tests/pip_scipy.py); do
   check scipy-$case "pip petsc4py scipy $(echo $case | grep -x pyamg)" "$python" tests/pip_scipy.py $case
 done
 
+awk '/^```python$/ { inside = 1; next } /^```/ { inside = 0 } inside' docs/manual.md >"$dir/manual.py"
+check manual 'pip petsc4py scipy' "$python" -W error::UserWarning "$dir/manual.py"
+
 check variant 'pip petsc4py plain' variant
 
 # A PETSc without headers, in the wheel of DOLFINx, which needs Python 3.12
