@@ -61,7 +61,7 @@ def read(filename):
 
 def name(key):
     matrix, n = key
-    return f"{matrix.rsplit('/', 1)[-1]}, n = {n}"
+    return f"{matrix.rsplit('/', 1)[-1]}, {n}"
 
 
 def table(heading, lines):
@@ -110,7 +110,7 @@ def solves(matrices):
     rtol = min((t for solvers in matrices.values() for by in solvers.values() for t in by if t), default=None)
     if rtol is None:
         return []
-    heading, times, counts = ["matrix"] + [h for _, h in SOLVERS] + ["best BAI over CG"], [], []
+    heading, times, counts = ["matrix, rows"] + [h for _, h in SOLVERS] + ["best BAI over CG"], [], []
     for key, solvers in matrices.items():
         found = [solvers.get(s, {}) for s, _ in SOLVERS]
         times.append([name(key)] + [solve(by, rtol, "seconds") for by in found])
@@ -158,7 +158,7 @@ def ratios(matrices, whats, title, words, first=None):
             + ([digits(1e6 * number(product["seconds"])) if product else ""] if first else [])
             + [digits(number(row["ratio"]), 2) if row else "" for row in rows]
         )
-    body = table(["matrix"] + ([first] if first else []) + whats, lines)
+    body = table(["matrix, rows"] + ([first] if first else []) + whats, lines)
     return [f"## {title}", ""] + words + [""] + body if body else []
 
 
@@ -181,7 +181,7 @@ def bandwidth(rows, matrices):
         ),
         "A number above one is a matrix in a cache.",
         "",
-    ] + table(["matrix"] + whats, lines)
+    ] + table(["matrix, rows"] + whats, lines)
 
 
 def threads(matrices):
