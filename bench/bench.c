@@ -15,7 +15,7 @@ static char help[] = "Times block-asynchronous iteration beside PETSc's own solv
   -copy_mb <512>     memory of the copy whose bandwidth the others are compared with\n\
   -without <name,name>  solvers to leave out, by their names in the table\n\
   -csv <file>        writes all figures to a file\n\
-  -device <name>, -commit <name>  what it runs on, and which state of the sources, for that file; make bench fills\n\
+  -device <name>, -commit <name>  device and state of the sources, for that file; make bench fills\n\
                                       them in\n\
   -over_time <file>  solves also to 1e-1, 1e-2, ..., and writes time and residual of all solves to a file,\n\
                      for plot.py\n\

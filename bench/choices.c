@@ -3,7 +3,7 @@
 #include <string.h>
 
 static char help[] =
-  "What the choice of local sweeps and block size is worth: relaxation by KSPBAI with each pair of them, beside its\n\
+  "Gains by the choice of local sweeps and block size: relaxation by KSPBAI with each pair of them, beside its\n\
 defaults.\n\n\
   ./choices -matrix fv1,fv3,laplace3d -n 0,0,48      generated matrices, 0 for their default sizes\n\
   ./choices -f one.mtx,two.mtx                       Matrix Market files\n\
@@ -33,7 +33,7 @@ typedef struct {
   const char *matrix; /* the present one */
 } Run;
 
-/* A solver, set up by a solve that is not timed, and what it took */
+/* A solver, set up by a solve that is not timed, with its time and iterations */
 typedef struct {
   KSP       ksp;
   PetscInt  local_iters, block_size, its;
@@ -67,7 +67,7 @@ static PetscErrorCode Solve(const Pair *pair, Vec b, Vec x, PetscReal *seconds)
   PetscFunctionReturn(0);
 }
 
-/* Two solves to set up all that is set up while solving, and then so many timings as there is time for */
+/* Two solves set up everything; then as many are timed as there is time for */
 static PetscErrorCode Time(const Run *run, Pair *pair, Vec b, Vec x)
 {
   KSPConvergedReason reason;
@@ -242,7 +242,7 @@ static PetscErrorCode SetFromOptions(Run *run)
   if (file[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &run->csv));
     PetscCheck(!run->csv || !setvbuf(run->csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
-               "setvbuf() failed"); /* what is cut short leaves what it has */
+               "setvbuf() failed"); /* a run that is cut short leaves its rows */
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
                            "device,commit,matrix,what,local_iters,block_size,iterations,microseconds\n"));
   }

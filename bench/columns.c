@@ -2,7 +2,7 @@
 #include "now.h"
 
 static char help[] =
-  "KSPMatSolve() with KSPBAI: milliseconds for so many right-hand sides, over those of KSPSolve() for one, and over\n\
+  "KSPMatSolve() with KSPBAI: milliseconds for several right-hand sides, over those of KSPSolve() for one, and over\n\
 those of KSPSolve() for each of them.\n\n\
   ./columns -matrix fv1,laplace3d -n 0,48    generated matrices, 0 for their default sizes\n\
   ./columns -f one.mtx,two.mtx               Matrix Market files\n\

@@ -33,13 +33,13 @@ enum {
 typedef struct {
   char     *ways[MAX_WAYS];
   PetscInt  nways, samples, nrtols, matrix; /* matrix: the number of the present one */
-  PetscReal rtols[MAX_RTOLS], rtol;         /* rtol: that of the present matrix */
+  PetscReal rtols[MAX_RTOLS], rtol;         /* rtol: of the present matrix */
   PetscBool symmetric;                      /* so is the present matrix */
   char      device[128], commit[64], date[16];
   FILE     *csv;
 } Run;
 
-/* What is measured of a solver; seconds */
+/* Measurements of a solver; times are in seconds */
 typedef struct {
   PetscReal          setup, first, later, residual;
   PetscInt           its;

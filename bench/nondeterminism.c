@@ -12,13 +12,13 @@ static char help[] = "How much the results of block-asynchronous iteration vary 
   -looks <false>                            one solve a run, interrupted to look, not a solve for each number of\n\
                                             iterations\n\
   -csv <file>                               where the table goes, instead of the terminal\n\
-  -device <name>                            what it runs on, for the table\n\
+  -device <name>                            device, for the table\n\
   -mat_type aijcusparse, -ksp_bai_backend cuda  on a GPU\n\n";
 
 /*
    The settings of H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.3, Tables 4.1 to 4.4, and of its
    preprint for fv3: b = ones, x = 0, six updates per global iteration; tests/ksp_published.c says why six, and why fv1
-   has blocks of 112 rows. What varies is ||b - A x||/||b|| after so many global iterations
+   has blocks of 112 rows. ||b - A x||/||b|| after a number of global iterations varies
 */
 typedef struct {
   const char *matrix, *name;

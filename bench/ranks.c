@@ -13,11 +13,11 @@ beside PETSc's solvers.\n\n\
   mpiexec -n 4 ./ranks -mat_type aijcusparse    on four GPUs, all parts in their usual sizes\n\
   -solves fv1,fv3,trefethen,laplace3d -solves_n 0,0,20000,48  whole solves to -rtol <1e-10>\n\
   -iterations 200,318      points in each direction of Laplacians, -its <300> global iterations of mode async\n\
-  -weak 200                the same, with so many points in each direction for each process\n\
+  -weak 200                the same, with this number of points in each direction for each process\n\
   -levels 200,300          KSPBAI with levels on Laplacians to -rtol: set-up, a later solve, and both\n\
-  -levels_weak 200         the same, with so many points in each direction for each process\n\
+  -levels_weak 200         the same, with this number of points in each direction for each process\n\
   -mg 257                  multigrid on such a grid, V(1,1) with PCBAI, to 1e-8\n\
-  -gamg 129                PCGAMG with PCBAI on so many points in each direction for each process\n\
+  -gamg 129                PCGAMG with PCBAI on this number of points in each direction for each process\n\
   -modes 100               solves by relaxation in the modes sync and async: for a run with one GPU slowed down, and\n\
                            one without\n\
   -ways auto,dk,cg         only these, by their names in the table\n\
@@ -43,7 +43,7 @@ typedef struct {
   PetscReal   one[MAX_WAYS]; /* seconds of one process, of each way; 0: none */
 } Run;
 
-/* What is timed */
+/* A solver that is timed */
 typedef struct {
   const char *name;
   const char *ksp, *pc;
@@ -59,7 +59,7 @@ typedef struct {
   PetscScalar *a[2];
 } System;
 
-/* On one process what differs only in how ranks exchange is the first way of all */
+/* Ways that differ only in the exchange between ranks are one on a single process, the first */
 static PetscBool IsWanted(Run *run, const Way *way, PetscInt w)
 {
   PetscBool wanted = (PetscBool)!run->nways;
@@ -262,7 +262,7 @@ static PetscErrorCode SetPlain(const Run *run, KSP ksp, const Way *way)
   PetscFunctionReturn(0);
 }
 
-/* So many iterations, without norms */
+/* A fixed number of iterations, without norms */
 static PetscErrorCode SetIterations(const Run *run, KSP ksp, const Way *way)
 {
   PetscBool chebyshev;

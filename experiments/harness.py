@@ -1,4 +1,4 @@
-"""What the experiments share: a machine that runs programs, and rows of numbers"""
+"""Shared by the experiments: a machine that runs programs, and rows of numbers"""
 import csv
 import math
 import os

@@ -31,14 +31,14 @@ STYLES = [
 
 
 class Page:
-    """What an experiment's page() writes to"""
+    """The page as an experiment's page() writes to it"""
 
     def __init__(self, data, pictures, name):
         self.data, self.pictures, self.name = data, pictures, name
         self.lines, self.checks, self.styles, self.pending, self.rows, self.drawn = [], {}, {}, [], [], []
 
     def each(self, name=None):
-        """(what it is called, its rows) of every kind of machine that has measured this experiment, or another one"""
+        """(name, rows) of every kind of machine that has measured this experiment, or another one"""
         for folder, place in PLACES.items():
             rows = run.read(os.path.join(self.data, folder, (name or self.name) + ".csv"))
             if rows:
@@ -50,7 +50,7 @@ class Page:
         return ([some for some in all_ if suits(some[1])] or all_)[-1]
 
     def notes(self):
-        """What status.csv remarks, by kind of machine; which matrix chem97 is, is said once for all"""
+        """The notes of status.csv by kind of machine; about() has the matrix that chem97 is"""
         notes = {}
         for folder, place in PLACES.items():
             for row in run.read(os.path.join(self.data, folder, "status.csv")):

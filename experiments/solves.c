@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 static char help[] =
-  "Runs solves one after the other, and writes a table of what they took. The experiments of the papers\n\
+  "Runs solves one after the other, and writes a table of their times and iterations. The experiments of the papers\n\
 are lists of them: see run.py.\n\n\
   ./solves -cases file        each line is a name, a tab, and the options of a solve\n\
   -csv <file>                 where the table goes, instead of the terminal\n\n\
@@ -18,11 +18,11 @@ Beside those of PETSc and KSPBAI, options of a solve are:\n\
                               DMDA, for PCMG\n\
   -f matrix.mtx               or one of a Matrix Market file\n\
   -epsilon <0.01>             of line\n\
-  -at 10,20,50                the residual after so many iterations, each going on from the one before\n\
+  -at 10,20,50                the residual after these iterations, each going on from the one before\n\
   -seconds <0>                whole solves are repeated so long, once at least; times are medians, energy is the mean\n\
   -find <text>                the first number that follows this text in -ksp_view\n\n";
 
-/* Of the last solve, kept for the next one if that has the same */
+/* Kept from the last solve for the next one, if it has the same */
 typedef struct {
   char key[1024];
   Mat  A;
@@ -222,7 +222,7 @@ static const BAIDevice *Device(BAIDevice *device)
   return BAIBackendGetDevice(BAI_BACKEND_CUDA, -1, device).code ? NULL : device;
 }
 
-/* Whole solves from zero: the first one, and then for so many seconds, as the counters of energy move slowly */
+/* Whole solves from zero: the first one, and then for a number of seconds, as the counters of energy move slowly */
 static PetscErrorCode RunWhole(Run *run, System_ *s, PetscReal seconds)
 {
   enum {
@@ -253,7 +253,7 @@ static PetscErrorCode RunWhole(Run *run, System_ *s, PetscReal seconds)
   sample[0] = end - begin;
   if (seconds > 0) {
     if (sample[0] < seconds)
-      PetscCall(KSPSolve(run->ksp, s->b, s->x)); /* what a slow solve has learnt, the next one knows from the start */
+      PetscCall(KSPSolve(run->ksp, s->b, s->x)); /* the next solve knows what a slow one has learnt */
     PetscCall(Now(&start));
     BAIEnergyRead(gpu, &before);
     cpu = CPUTime();

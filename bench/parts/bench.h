@@ -1,4 +1,4 @@
-/* What the parts of the benchmark share: the options, a clock that repeats, a table, and what is timed */
+/* Shared by the parts of the benchmark: options, a clock that repeats, a table, and the work that is timed */
 #pragma once
 
 #include <petscbai.h>
@@ -10,18 +10,18 @@ enum {
 };
 
 typedef struct {
-  PetscInt  samples, max_it, copy_mb;
-  PetscReal seconds; /* that a figure may take */
-  PetscInt  nrtol;   /* in descending order */
-  PetscReal rtol[MAX_RTOL];
-  PetscBool shown[MAX_RTOL]; /* in the table; others are for the history only */
-  PetscInt  nthreads, threads[MAX_THREADS];
-  PetscInt  nwithout;
-  char     *without[MAX_WITHOUT];
-  FILE     *csv, *history;                     /* NULL if not asked for */
-  char      device[128], commit[64], date[16]; /* of the run: what it is on, of which state of the sources, and when */
-  PetscReal bandwidth;                         /* of a copy, bytes per second */
-  const char *matrix;                          /* the present one */
+  PetscInt    samples, max_it, copy_mb;
+  PetscReal   seconds; /* that a figure may take */
+  PetscInt    nrtol;   /* in descending order */
+  PetscReal   rtol[MAX_RTOL];
+  PetscBool   shown[MAX_RTOL]; /* in the table; others are for the history only */
+  PetscInt    nthreads, threads[MAX_THREADS];
+  PetscInt    nwithout;
+  char       *without[MAX_WITHOUT];
+  FILE       *csv, *history;                     /* NULL if not asked for */
+  char        device[128], commit[64], date[16]; /* of the run */
+  PetscReal   bandwidth;                         /* of a copy, bytes per second */
+  const char *matrix;                            /* the present one */
   PetscInt    n;
   PetscReal   nnz, product; /* product: seconds of its MatMult() */
 } Bench;
@@ -38,7 +38,7 @@ typedef struct {
   PetscInt  samples;
 } Figure;
 
-/* What is timed, once or count times over */
+/* Work that is timed, once or count times over */
 typedef PetscErrorCode (*Work)(void *ctx, PetscInt count);
 
 /* measure.c */
@@ -63,7 +63,7 @@ PetscErrorCode ReportClose(Bench *);
 /* Of small benchmarks: the options -device, -commit and -csv, and the file of the latter with its header; NULL: none */
 PetscErrorCode ReportOptions(const char header[], char device[128], char commit[64], FILE **csv);
 
-/* matrices.c: of the options -matrix and -n, and -f; the name is that of the gallery or of the file */
+/* matrices.c: of the options -matrix and -n, and -f; the name is of the gallery or of the file */
 PetscErrorCode ForMatrices(PetscErrorCode (*)(void *ctx, const char name[], Mat), void *ctx);
 
 /* iterations.c */

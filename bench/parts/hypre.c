@@ -30,7 +30,7 @@ struct Hypre_ {
   HYPRE_MemoryLocation location;
   HYPRE_IJMatrix       matrix;
   HYPRE_IJVector       rhs, solution;
-  HYPRE_ParCSRMatrix   A; /* the same as hypre's solvers want them */
+  HYPRE_ParCSRMatrix   A; /* the same in the types of hypre's solvers */
   HYPRE_ParVector      b, x;
   HYPRE_Solver         cg, amg;
 };
@@ -164,7 +164,7 @@ static PetscErrorCode CreateVector(const struct Hypre_ *h, const HYPRE_Complex v
   PetscFunctionReturn(0);
 }
 
-/* What hypre's manual recommends for GPUs: what is coarsened, interpolated and smoothed in parallel there */
+/* Recommendations of hypre's manual for GPUs: coarsening, interpolation and smoothing that are parallel there */
 static PetscErrorCode CreateSolvers(Hypre h, PetscInt aggressive)
 {
   PetscReal strong = 0.25;
@@ -205,7 +205,7 @@ static PetscErrorCode Unfit(Mat A, const char **unfit)
   *unfit = "needs a matrix of type seqaij or seqaijcusparse";
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &fits, MATSEQAIJ, MATSEQAIJCUSPARSE, ""));
   if (!fits) PetscFunctionReturn(0);
-  *unfit = "its numbers are not those of PETSc";
+  *unfit = "its types of numbers differ from PETSc's";
   if (PetscDefined(USE_COMPLEX) || sizeof(PetscReal) != sizeof(HYPRE_Complex) ||
       sizeof(PetscInt) != sizeof(HYPRE_BigInt) || sizeof(HYPRE_BigInt) != sizeof(HYPRE_Int))
     PetscFunctionReturn(0);

@@ -5,7 +5,7 @@
 
 static const PetscInt local_iters[] = {1, 2, 5, 9};
 
-/* What a KSPBAI that is set up from here on takes */
+/* The threads of each KSPBAI that is set up from here on */
 PetscErrorCode SetThreads(PetscInt threads)
 {
   char text[16];
@@ -95,7 +95,7 @@ static PetscErrorCode CreateSolver(System *s, BAIMode mode, PetscInt sweeps)
   PetscFunctionReturn(0);
 }
 
-/* How often to do what takes so long, so that starting it is lost, as it is in a long solve */
+/* Repetitions of work that takes this long, so that its start does not count, as in a long solve */
 static PetscInt Count(PetscReal seconds)
 {
   return (PetscInt)PetscMax(10, PetscMin(1000, 0.02 / seconds));

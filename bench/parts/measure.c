@@ -1,7 +1,7 @@
 #include "bench.h"
 #include "now.h"
 
-/* Of the slowest process, so that all come to the same conclusions */
+/* The time of the slowest process, so that all processes decide alike */
 PetscErrorCode TimeOnce(Work prepare, Work work, void *ctx, PetscInt count, PetscReal *seconds)
 {
   PetscLogDouble start, end;
@@ -17,7 +17,8 @@ PetscErrorCode TimeOnce(Work prepare, Work work, void *ctx, PetscInt count, Pets
   PetscFunctionReturn(0);
 }
 
-/* One of count, after a first time that took so many seconds, and that is all there is if it took long */
+/* The median of timings, each of count repetitions. If the first, which took these seconds, took long, it is the only
+ * one */
 PetscErrorCode Repeat(const Bench *bench, Work prepare, Work work, void *ctx, PetscInt count, PetscReal first,
                       Figure *figure)
 {

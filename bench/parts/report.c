@@ -6,7 +6,7 @@
 
 static PetscBool line = PETSC_FALSE; /* there is a line of progress on the terminal */
 
-/* To a terminal what is being timed, else every ten seconds */
+/* Progress: to a terminal each time, otherwise every ten seconds */
 PetscErrorCode Progress(const Bench *bench, const char what[])
 {
   static PetscLogDouble last = 0;
@@ -80,7 +80,7 @@ PetscErrorCode ReportCopy(const Bench *bench, PetscInt n, const Figure *figure)
   PetscFunctionReturn(0);
 }
 
-/* A row of the CSV file; what is 0, and what comes after negative its, is left empty */
+/* A row of the CSV file; values of 0, and those after negative its, are left empty */
 PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, const Figure *figure, const char over[],
                          PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[])
 {
@@ -102,7 +102,7 @@ PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, 
   PetscFunctionReturn(0);
 }
 
-/* A line of the table, and the rate at which so many bytes were moved; 0: do not say */
+/* A line of the table, and the rate at which these bytes were moved; 0: none is printed */
 PetscErrorCode Report(const Bench *bench, const char what[], const Figure *figure, const char over[],
                       PetscReal reference, PetscReal bytes)
 {
@@ -169,7 +169,7 @@ PetscErrorCode ReportOptions(const char header[], char device[128], char commit[
   if (!file[0]) PetscFunctionReturn(0);
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", csv));
   PetscCheck(!*csv || !setvbuf(*csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
-             "setvbuf() failed"); /* what is cut short leaves what it has */
+             "setvbuf() failed"); /* a run that is cut short leaves its rows */
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, *csv, "%s\n", header));
   PetscFunctionReturn(0);
 }

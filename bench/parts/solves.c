@@ -223,7 +223,7 @@ static PetscErrorCode TrueResidual(const System *s, PetscReal *residual)
   PetscFunctionReturn(0);
 }
 
-/* What a solver does before its first iteration, an estimate of eigenvalues included: a first solve of one iteration
+/* The work of a solver before its first iteration, with an estimate of eigenvalues: a first solve of one iteration
  * without a later one */
 static PetscErrorCode BenchSetUp(const Bench *bench, Test *t, Figure *setup)
 {
@@ -236,7 +236,7 @@ static PetscErrorCode BenchSetUp(const Bench *bench, Test *t, Figure *setup)
   PetscFunctionReturn(0);
 }
 
-/* What is said of a solve that did not succeed */
+/* The text for a solve that did not succeed */
 static PetscErrorCode Failure(const Bench *bench, KSPConvergedReason reason, PetscInt limit, char text[], size_t len)
 {
   PetscFunctionBeginUser;
@@ -256,7 +256,7 @@ typedef struct {
   PetscReal          residual;
 } Outcome;
 
-/* Repeated only if the first one succeeds. max_it is raised to what there is time for */
+/* Repeated only if the first one succeeds. max_it is raised to the iterations that there is time for */
 static PetscErrorCode BenchTolerance(const Bench *bench, Test *t, PetscReal rtol, PetscInt *max_it, Outcome *o)
 {
   PetscReal first = 0;
@@ -347,7 +347,7 @@ PetscErrorCode BenchSolves(const Bench *bench, System *s)
   char      row[512]     = "", text[64];
 
   PetscFunctionBeginUser;
-  PetscCall(Print("  KSPSolve() from zero until ||b - A x|| is so much of ||b||; us, spread, over cg:\n"));
+  PetscCall(Print("  KSPSolve() from zero until ||b - A x|| is at most this part of ||b||; us, spread, over cg:\n"));
   for (PetscInt k = 0; k < bench->nrtol; k++) {
     if (!bench->shown[k]) continue;
     PetscCall(PetscSNPrintf(text, sizeof(text), "  %29g", (double)bench->rtol[k]));
