@@ -584,6 +584,7 @@ help:
 	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
+	@echo 'wheel    the Python package as a file, build/petscbai-*.whl'
 	@echo 'options  writes what follows from src/petsc/options.def'
 	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang, without OpenMP:' \
 	  'MATRIX="complex clang" takes some,'
@@ -606,6 +607,10 @@ performance:
 # those of the last time
 experiments-page: ; PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py $(if $(CSV),--csv $(CSV))
 
+# The Python package as a file, for the PETSc that pip install . would take
+wheel:
+	@python3 -m pip wheel --quiet --no-deps --wheel-dir build . && ls build/petscbai-*.whl
+
 # Links between documents, whether what is made is up to date, and the version
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
@@ -619,10 +624,11 @@ checkdocs:
 	python3 docs/figures/solves.py | cmp - docs/figures/solves.svg
 	python3 docs/figures/billion_rows.py --check docs/notebook/billion_rows.md
 	sh tests/version.sh
+	config/addresses.sh
 
 # As pages, by Sphinx
 docs: ; @config/docs.sh
 
 FORCE:
-.PHONY: help options format checkformat formatters spell matrix clean performance experiments-page checkdocs \
+.PHONY: help wheel options format checkformat formatters spell matrix clean performance experiments-page checkdocs \
   docs FORCE
