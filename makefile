@@ -51,8 +51,8 @@ all demo check test install:
 	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
 	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
 no_petsc := PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's
-.DEFAULT bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak: ; $(error $(no_petsc))
-.PHONY: all demo check test install bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak
+.DEFAULT bench clients experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak: ; $(error $(no_petsc))
+.PHONY: all demo check test install bench clients experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak
 
 else
 
@@ -418,6 +418,16 @@ run-experiments-test: $(experiment_programs)
 	@HAVE='$(have)' PYTHONDONTWRITEBYTECODE=1 python3 tests/experiments.py $(B)/tests $(TESTDIR)/experiments-test \
 	  $(mpiexec) >$(TESTDIR)/experiments-test/tap || grep '^not ok' $(TESTDIR)/experiments-test/tap
 
+# Demonstrations of other packages, with their own solver and with ours; CLIENTS= takes some
+client = HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC)' PYTHONDONTWRITEBYTECODE=1 \
+  python3 tutorials/clients/clients.py
+clients: $(LIB)
+	@$(client) $(CLIENTS)
+run-clients: $(LIB)
+	@mkdir -p $(TESTDIR)/clients
+	@$(if $(SANITIZE),true,$(client) --tests) >$(TESTDIR)/clients/log 2>&1; \
+	  grep -E '^(not )?ok ' $(TESTDIR)/clients/log | tee $(TESTDIR)/clients/tap
+
 # Kernels within the limits of tests/kernels.txt
 run-kernels: $(LIB)
 	@mkdir -p $(TESTDIR)/kernels
@@ -433,7 +443,7 @@ run-house: $(LIB)
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that
 # writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tutorial multigrid session variants pip options kernels house experiments-test
+extra  = manual tutorial multigrid session variants pip options kernels house experiments-test clients
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -507,10 +517,10 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench multigrid columns nondeterminism choices preconditioners scaling experiments \
+.PHONY: all demo clients bench multigrid columns nondeterminism choices preconditioners scaling experiments \
   check fuzz fuzz-mtx soak test run-tests run-manual run-tutorial run-multigrid run-session run-variants \
-  run-pip run-options run-experiments-test run-kernels run-house kernels bundle carry install tidy cppcheck \
-  coverage coverage-test
+  run-pip run-options run-experiments-test run-clients run-kernels run-house kernels bundle carry install tidy \
+  cppcheck coverage coverage-test
 
 endif
 
@@ -562,6 +572,8 @@ help:
 	@echo 'all      the library'
 	@echo 'demo     BAI next to PETSc'"'"'s solvers and smoothers, first getting PETSc if there is none;' \
 	  'ARGS="-matrix trefethen" passes options'
+	@echo 'clients  demonstrations of packages that use PETSc, with their own solver and with ours:' \
+	  'CLIENTS="slepc dolfinx" takes some'
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'fuzz     random systems and options for SECONDS, from seed FIRST on;' \
