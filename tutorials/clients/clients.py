@@ -114,7 +114,7 @@ def coarse(work):
     source += glob.glob('/usr/share/petsc/3.*/share/petsc/examples/src/ksp/ksp/tutorials/ex45.c')
     if not source:
         raise Missing("PETSc's examples")
-    program = work.compiled(source[0], 'PETSc')
+    program = work.compiled(source[0], os.environ['PETSC_PC'])
     for n in (8, 12) if work.small else (8, 16, 32, 64):
         yield f'{n}^3 points on the coarse grid', {'log': ('MGSetup Level 0', 'MGSmooth Level 0')}
         command = [program, *f'-da_grid_x {n} -da_grid_y {n} -da_grid_z {n} -da_refine 1 -pc_mg_levels 2'.split()]
