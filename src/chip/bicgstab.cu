@@ -1,20 +1,19 @@
 /*
-   BiCGStab on the chip (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992), with M on the right
+   BiCGStab on the chip (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992), preconditioned by M on the right
 */
 #include "decide.h"
 #include "entries.h"
 #include "sums.h"
 
 namespace {
-/* The steps of BiCGStab */
 enum {
-  BCGS_X,     /* r = b - A x is computed, */
-  BCGS_BEGIN, /* and then its norm */
+  BCGS_X,     /* r = b - A x is computed */
+  BCGS_BEGIN, /* the norm of r is computed */
   BCGS_D,     /* v = A M d is computed */
   BCGS_R      /* t = A M r is computed */
 };
 
-/* The last warp of BiCGStab; scalar has rho, the product of r and the shadow, and alpha */
+/* The work of the last warp in BiCGStab; scalar has rho, the product of r and the shadow residual, and alpha */
 __device__ inline void ControlBCGS(Team &t, Step &step, int next)
 {
   Cold       cold;
@@ -58,7 +57,7 @@ __device__ inline void ControlBCGS(Team &t, Step &step, int next)
   sums.End(t);
 }
 
-/* n = A M of what is exchanged, of which m = M; and a thread's share of the sums that are asked for */
+/* A thread's share of the sums of this step; n = A M and m = M of the exchanged vector */
 template <int EACH>
 __device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[EACH], const BAIReal (&shadow)[EACH],
                                    const BAIReal (&m)[EACH], BAIReal (&n)[EACH], BAIReal (&value)[8])
@@ -77,7 +76,7 @@ __device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[E
       value[4] += shadow[k] * n[k];
     } else {
       value[0] += r[k] * r[k] * weight;
-      value[1] += r[k] * r[k]; /* of D^-1 r as well, as L is D^-1 here */
+      value[1] += r[k] * r[k]; /* the square of the norm of D^-1 r too, as L is D^-1 here */
     }
   }
 }

@@ -1,5 +1,6 @@
 /*
-   How a solve on the chip goes on, as the last warp of each thread block decides from sums, all of them alike
+   Decisions on the course of a solve on the chip. The last warp of each thread block takes them from sums, so all
+   thread blocks decide alike
 */
 #pragma once
 
@@ -7,27 +8,27 @@
 #include <limits.h>
 
 namespace {
-/* How the threads that have rows go on */
+/* The next step of the threads that have rows */
 struct Step {
-  int     next;  /* what is done next, or LEAVE, and */
-  int     stays; /* then the vectors are for the next launch */
+  int     next;  /* what they do next, or LEAVE */
+  int     stays; /* the vectors are kept for the next launch */
   BAIReal alpha, beta, step;
 };
 
 enum {
   LEAVE = -1,
-  GO_ON = -1 /* no BAILevelsReason yet */
+  GO_ON = -1 /* not a BAILevelsReason */
 };
 
-/* The last warp of a thread block looks at this once in many iterations. Each of its threads has it in local memory, so
-   that it takes no registers, and the functions that work with it are no part of the loop */
+/* Data that the last warp of a thread block reads once in many iterations. Each of its threads has them in local memory
+   to save registers, and functions that use them are not inlined into the loop */
 struct Cold {
   BAITest  test;
   BAIStall stall;
   double   scaled2, scaled_b2;
 };
 
-/* The first r = b - A x, whose norm's square this is */
+/* Takes the square of the norm of the first r = b - A x */
 __device__ __noinline__ void BeginTests(Cold *cold, double rtol, double abstol, double bnorm2, double norm2)
 {
   const double tolerance = rtol * sqrt(bnorm2);
@@ -36,7 +37,7 @@ __device__ __noinline__ void BeginTests(Cold *cold, double rtol, double abstol, 
   BAIStallBegin(&cold->stall, 0, norm2);
 }
 
-/* r is b - A x, and these are the sums of squares of r and of D^-1 r: the reason to end, or the one that there is */
+/* Takes the sums of squares of r = b - A x and of D^-1 r, and returns the reason to end, or reason */
 __device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, double scaled, double abstol, bool looks,
                                   int reason)
 {
@@ -52,20 +53,21 @@ __device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, doub
   return BAITestEnds(&cold->test, sqrt(norm2), sqrt(scaled2), limit, &end) ? end : reason;
 }
 
-/* Whether the method stalls; least2 is the least square of a norm so far */
+/* Whether the method stalls; least2 is the square of the smallest norm so far */
 __device__ __noinline__ bool Stalls(Cold *cold, int its, double least2, double norm2)
 {
   cold->stall.least2 = least2;
   return BAIStalls(&cold->stall, its, norm2) != 0;
 }
 
-/* How the solve goes on, as the last warp of each thread block decides: all threads of all of them alike */
+/* The course of the solve, for which the last warps of all thread blocks have equal data */
 struct Control {
   Cold  *cold;
   double bnorm2, goal2, most2, rnorm2, least2, scalar[2];
-  int    its, begun, most, reason; /* begun: where r was b - A x last; most: iterations before there is more to look at
-                                      than norms; reason: why the solve is to end, or GO_ON */
-  bool   first;
+  /* begun: last iteration in which r was b - A x; most: number of iterations until more than norms must be examined;
+     reason: reason to end, or GO_ON */
+  int  its, begun, most, reason;
+  bool first;
 
   __device__ Control(const Problem &p, Cold *local)
       : cold(local), bnorm2((double)p.t.bnorm2), its(0), begun(0), reason(p.finish), first(!p.resume)
@@ -93,14 +95,14 @@ struct Control {
     least2 = cold->stall.least2;
     most   = p.until == INT_MAX && !p.t.fixed ? min(p.max_it, cold->stall.begun + BAI_STALL_ITS) : p.max_it;
   }
-  /* r is b, and b - A x follows, unless that has been so before; these are the sums of squares of r and of D^-1 r */
+  /* Takes the sums of squares of r = b and of D^-1 r, before b - A x follows, unless this was done before */
   __device__ void Guess(double norm2, double scaled2)
   {
     if (!first) return;
     if (bnorm2 < 0) bnorm2 = norm2;
     if (cold->scaled_b2 < 0) cold->scaled_b2 = scaled2;
   }
-  /* r is b - A x, and these are the sums of squares of r and of D^-1 r; true: that is the end */
+  /* Takes the sums of squares of r = b - A x and of D^-1 r; returns whether the solve ends */
   __device__ bool Ends(const Problem &p, double norm2, double scaled2)
   {
     const bool looks = !first && its > 0;
@@ -118,7 +120,8 @@ struct Control {
     Limits(p);
     return reason != GO_ON;
   }
-  /* By the recurrence; true: b - A x is to be computed. broken: the method cannot do another iteration from here */
+  /* Takes the square of the norm by the recurrence, and returns whether b - A x must be computed. broken: the method
+     cannot continue */
   __device__ bool Looks(const Problem &p, double norm2, bool broken)
   {
     rnorm2 = norm2;
@@ -137,7 +140,7 @@ struct Control {
     }
     return reason != GO_ON;
   }
-  /* For the host, and the next launch */
+  /* Reports to the host and to the next launch */
   __device__ void End(const Problem &p) const
   {
     BAIChipLeft   &left   = p.left[System()];

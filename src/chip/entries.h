@@ -1,9 +1,9 @@
 /*
-   The entries of a part's rows, in registers or in shared memory, and local sweeps with those inside the part.
+   The entries of a part's rows, in registers or in shared memory, and local sweeps with the entries inside the part.
 
-   There are 4 sweeps where a row has few entries, in registers. With more entries a sweep takes longer beside the
-   exchange and the sums of an iteration: 2 for rows of up to 32 entries, and where entries are in shared memory there
-   is 1, so that M g is g
+   There are 4 sweeps if rows have few entries, in registers. With more entries a sweep takes longer in comparison with
+   the exchange and the sums of an iteration, so there are 2 for rows of up to 32 entries, and 1 if entries are in
+   shared memory, so that M g is g
 */
 #pragma once
 
@@ -14,10 +14,10 @@ namespace {
 /* Weights of at most MOST_SWEEPS sweeps, see systems.cu */
 template <int MOST_SWEEPS>
 struct Weights {
-  int     sweeps; /* 1 if the block is diagonal; a single one has the weight 1 */
+  int     sweeps; /* 1 if the block is diagonal, with weight 1 */
   BAIReal a[MOST_SWEEPS], b[MOST_SWEEPS];
 
-  /* For eigenvalues that are at most 1 more than heaviest */
+  /* Finds weights for eigenvalues of at most 1 + heaviest */
   __device__ void Find(double heaviest, bool hermitian)
   {
     if (MOST_SWEEPS == 1) heaviest = 0;
@@ -36,7 +36,7 @@ struct Weights {
   }
 };
 
-/* The entries of this thread's rows in registers, at most LEN each */
+/* The entries of this thread's rows in registers, at most LEN of each */
 template <int EACH, int LEN>
 class InRegisters {
   BAIReal  a[EACH][LEN];
@@ -45,7 +45,7 @@ class InRegisters {
 
 public:
   static constexpr int ROWS_EACH = EACH, SWEEPS = LEN > 8 ? 2 : 4,
-                       IN_FLIGHT = LEN > 8 ? 8 : 2; /* halos that a thread asks for at once */
+                       IN_FLIGHT = LEN > 8 ? 8 : 2; /* halos that a thread loads at once */
 
   __device__ void Read(const Team &t, unsigned char *)
   {
@@ -69,7 +69,7 @@ public:
     }
   }
 
-  /* out = (A - I) v of the places of v; INSIDE: of those inside the part only */
+  /* out = (A - I) v in this thread's rows; INSIDE: only with entries inside the part */
   template <bool INSIDE>
   __device__ void Multiply(const Team &, const BAIReal *v, BAIReal (&out)[EACH]) const
   {
@@ -85,7 +85,7 @@ public:
   }
 };
 
-/* The entries in shared memory, row by row; some lanes of a warp take part in a row */
+/* The entries in shared memory, row by row; several lanes of a warp share a row */
 template <int EACH>
 class InShared {
   const BAIReal        *a;
@@ -123,7 +123,8 @@ public:
     const int lanes = t.p.A.lanes[blockIdx.x], per_warp = WARP / lanes, lane = (int)threadIdx.x % lanes,
               step = t.owners / WARP * per_warp;
 
-    for (int base = (int)threadIdx.x / WARP * per_warp; base < t.rows; base += step) { /* the same for all lanes */
+    /* the same number of iterations in all lanes */
+    for (int base = (int)threadIdx.x / WARP * per_warp; base < t.rows; base += step) {
       const int l     = base + (int)threadIdx.x % WARP / lanes;
       const int begin = l < t.rows ? first[l] : 0, end = l >= t.rows ? 0 : INSIDE ? begin + inside[l] : first[l + 1];
       BAIReal   sum[4] = {0, 0, 0, 0};
@@ -152,15 +153,15 @@ using ManyShortRows = InRegisters<2, 8>;
 using LongRows      = InRegisters<1, 32>;
 using AnyRows       = InShared<4>;
 
-/* Where entries are, their number in a row beside the diagonal (0: any), and threads that have rows, at most: as
-   many as the registers of a multiprocessor allow. The first that a matrix fits is taken */
+/* The kernels: where entries are stored, their largest number in a row besides the diagonal (0: any), and the number of
+   threads with rows, as many as registers allow. The first that fits a matrix is used */
 #define CHIP_SHAPES(SHAPE) \
   SHAPE(ShortRows, 8, 608) \
   SHAPE(ManyShortRows, 8, 480) \
   SHAPE(LongRows, 32, 224) \
   SHAPE(AnyRows, 0, 480)
 
-/* m = M g. Threads that have rows */
+/* m = M g, by threads that have rows */
 template <class Matrix, int EACH>
 __device__ inline void Precondition(const Matrix &A, Team &t, const Weights<Matrix::SWEEPS> &weights,
                                     const BAIReal (&g)[EACH], BAIReal (&m)[EACH])
@@ -170,7 +171,8 @@ __device__ inline void Precondition(const Matrix &A, Team &t, const Weights<Matr
 #pragma unroll
   for (int k = 0; k < EACH; k++) m[k] = step[k] = weights.b[0] * g[k];
   for (int sweep = 1; sweep < weights.sweeps; sweep++) {
-    BAIReal *y = (weights.sweeps - 1 - sweep) % 2 ? t.room.v : t.room.y; /* at last v is free for the exchange */
+    /* the last one leaves v free for the exchange */
+    BAIReal *y = (weights.sweeps - 1 - sweep) % 2 ? t.room.v : t.room.y;
     BAIReal  product[EACH];
 
 #pragma unroll

@@ -1,11 +1,11 @@
 /*
-   Set-up of a matrix that is to stay on the chip, see chip.h
+   Set-up of a matrix that stays on the chip, see chip.h
 
-   Parts are boxes of points, if rows are those of a grid in natural ordering, else consecutive rows. The places that a
-   part reads outside of it are marked in a bit map of all places, in shared memory; the number of a halo is that of the
+   Parts are boxes of points, if rows are a grid in natural ordering, otherwise consecutive rows. The places that a part
+   reads outside of it are marked in a bit set of all places in shared memory; the number of a halo is the number of
    bits before it
 
-   For many right-hand sides the matrix has a second set of parts: see MakeMany()
+   For many right-hand sides the matrix has a second set of parts, see MakeMany()
 */
 #include "../common/cuda/warp.h"
 #include "chip.h"
@@ -17,20 +17,20 @@ enum {
   BITS    = 32
 };
 
-/* How rows become parts */
+/* How rows are divided into parts */
 struct Cut {
   int  n, parts;
-  int  m[3], boxes[3]; /* points and boxes of a grid; boxes[0] is 0: there is none; */
-  bool even;           /* then parts have as many rows, else as many entries */
+  int  m[3], boxes[3]; /* points and boxes of a grid; boxes[0] is 0 without a grid */
+  bool even;           /* without a grid: parts have equal numbers of rows, otherwise of entries */
 };
 
-/* The first point of box k, if m points are cut into this many boxes */
+/* The first point of box k of a line of m points divided into boxes boxes */
 static __host__ __device__ inline int BoxBegin(int m, int boxes, int k)
 {
   return (int)((long long)m * k / boxes);
 }
 
-/* Row at which part k of consecutive rows begins */
+/* The first row of part k of consecutive rows */
 static __device__ int PartBegin(const Cut &cut, const int *i, int k)
 {
   if (cut.even) return (int)((long long)cut.n * k / cut.parts);
@@ -46,7 +46,7 @@ static __device__ int PartBegin(const Cut &cut, const int *i, int k)
   return low;
 }
 
-/* The row at a place of a part, or -1; and how many rows the part has */
+/* The row at place l of a part, or -1; and in rows the number of rows of the part */
 static __device__ int RowAt(const Cut &cut, const int *i, int part, int l, int *rows)
 {
   if (!cut.boxes[0]) {
@@ -68,8 +68,8 @@ static __device__ int RowAt(const Cut &cut, const int *i, int part, int l, int *
     l % size[0];
 }
 
-/* Rows of each part, and the row at each place; or only how many rows the largest part has, if there are no places
-   yet */
+/* Finds the rows of each part, and the row at each place; or without places only the largest number of rows of a
+   part */
 static __global__ void NumberPlaces(Cut cut, const int *i, BAIChipMatrix M, int *place, int *most)
 {
   const int part = (int)blockIdx.x;
@@ -89,10 +89,10 @@ static __global__ void NumberPlaces(Cut cut, const int *i, BAIChipMatrix M, int 
 /* Maxima over all parts */
 struct Largest {
   int                halos, entries;
-  unsigned long long inside; /* entries inside parts, of all */
+  unsigned long long inside; /* sum over all parts of the entries inside */
 };
 
-/* Marks what the part reads; all threads. bits is in shared memory */
+/* Marks the places outside that the part reads in bits, in shared memory; all threads call it */
 static __device__ void Mark(const BAIRows &A, const BAIChipMatrix &M, const int *place, int words, unsigned *bits)
 {
   const int part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
@@ -111,7 +111,8 @@ static __device__ void Mark(const BAIRows &A, const BAIChipMatrix &M, const int 
   __syncthreads();
 }
 
-/* Lanes to share a row: few, or rows of a few entries leave some idle; many, or a long row takes long */
+/* Number of lanes that share a row: with too many, rows of few entries leave some idle; with too few, a long row takes
+   long */
 static __device__ int LanesFor(int rows, int entries, int longest, int threads)
 {
   enum {
@@ -165,10 +166,10 @@ static __global__ __launch_bounds__(THREADS) void CountHalos(BAIRows A, BAIChipM
   atomicAdd(&largest->inside, (unsigned long long)inside);
 }
 
-/* Where halos are, the columns of entries, and where rows begin */
+/* Stores the places of halos, the columns of entries, and the first entries of rows */
 static __global__ __launch_bounds__(THREADS) void FillPattern(BAIRows A, BAIChipMatrix M, const int *place, int words)
 {
-  extern __shared__ unsigned bits[]; /* and then the number of those before each word */
+  extern __shared__ unsigned bits[]; /* later the number of bits before each word */
   int                       *before = reinterpret_cast<int *>(bits + words);
   const int                  part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
   int                        sum = 0, all;
@@ -223,7 +224,7 @@ static __global__ __launch_bounds__(THREADS) void FillPattern(BAIRows A, BAIChip
   }
 }
 
-/* Finds 1/a_ii of each row, or, if A is Hermitian, 1/sqrt(a_ii), so that L A R is Hermitian as well */
+/* Computes 1/a_ii for each row, or, if A is Hermitian, 1/sqrt(a_ii), so that L A R is Hermitian too */
 static __global__ void Scalings(BAIRows A, bool hermitian, BAIReal *scaling)
 {
   const int      row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -239,7 +240,7 @@ static __global__ void Scalings(BAIRows A, bool hermitian, BAIReal *scaling)
 static __global__ __launch_bounds__(THREADS) void FillValues(BAIRows A, BAIChipMatrix M, const int *place,
                                                              bool hermitian, const BAIReal *scaling)
 {
-  __shared__ unsigned heaviest; /* the bits of a float, whose order is that of the numbers */
+  __shared__ unsigned heaviest; /* bits of a float, which are ordered like the numbers */
   const int           part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
   const BAIReal      *a = reinterpret_cast<const BAIReal *>(A.a);
 
@@ -275,7 +276,7 @@ static __global__ __launch_bounds__(THREADS) void FillValues(BAIRows A, BAIChipM
   if (!threadIdx.x) M.heaviest[part] = __uint_as_float(heaviest);
 }
 
-/* Cuts a grid into at most this many boxes, the largest of which is as small as can be */
+/* Divides a grid into at most most boxes, so that the largest is as small as possible */
 static void CutGrid(Cut *cut, const BAIInt m[3], int most)
 {
   long long least = -1;
@@ -299,13 +300,13 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
   for (int d = 0; d < 3; d++) cut->m[d] = m[d];
 }
 
-/* A shape takes rows of at most longest entries, and n of them in this many parts */
+/* Whether a shape takes rows of at most longest entries, and n of them in this number of parts */
 static bool HasRoom(const BAIChipShape &S, int n, int longest, int parts)
 {
   return (!S.length || longest - 1 <= S.length) && (long long)n <= (long long)S.each * S.threads * parts;
 }
 
-/* Cuts rows into at most most parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread
+/* Divides rows into at most most parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread
    blocks have room for their rows */
 static BAIStatus CutRows(BAIChip *chip, const BAIRows &A, int shape, int most, bool boxes, Cut *cut, int *rows_most,
                          bool *fits)
@@ -333,7 +334,7 @@ static BAIStatus CutRows(BAIChip *chip, const BAIRows &A, int shape, int most, b
   return BAIStatusOf(BAI_OK);
 }
 
-/* Places, and how much of them there is; allocates what TryCut() gives back if they do not fit */
+/* Assigns places, and finds the sizes; allocates memory that TryCut() frees if the parts do not fit */
 static BAIStatus Place(BAIChip *chip, const BAIRows &A, int shape, const Cut &cut, int rows_most, BAIChipParts *parts,
                        bool *fits)
 {
@@ -373,7 +374,7 @@ static BAIStatus Place(BAIChip *chip, const BAIRows &A, int shape, const Cut &cu
   return BAIChipPlan(chip, shape, parts, fits);
 }
 
-/* Cuts the rows into at most most parts for a shape of kernel, if they fit */
+/* Divides the rows into at most most parts for a shape of kernel, if they fit */
 static BAIStatus TryCut(BAIChip *chip, const BAIRows &A, int shape, int most, bool boxes, BAIChipParts *parts,
                         bool *fits)
 {
@@ -390,8 +391,8 @@ static BAIStatus TryCut(BAIChip *chip, const BAIRows &A, int shape, int most, bo
   return BAIStatusOf(BAI_OK);
 }
 
-/* Boxes read less of each other than parts of consecutive rows, which have equal numbers of entries. So where rows may
-   have any length, boxes are tried if rows have much the same length, and consecutive rows if the boxes do not fit */
+/* Boxes read fewer values of each other than parts of consecutive rows, which have equal numbers of entries. So if rows
+   may have any length, boxes are tried if rows have similar lengths, and consecutive rows if boxes do not fit */
 static BAIStatus Try(BAIChip *chip, const BAIRows &A, int shape, int most, BAIChipParts *parts, bool *fits)
 {
   const bool alike  = (long long)chip->longest * A.n <= 2 * A.nnz;
@@ -403,7 +404,7 @@ static BAIStatus Try(BAIChip *chip, const BAIRows &A, int shape, int most, BAICh
   return BAIStatusOf(BAI_OK);
 }
 
-/* Memory for parts that fit, and their pattern */
+/* Allocates the matrix for parts that fit, and stores its pattern */
 static BAIStatus Fill(BAIChip *chip, const BAIRows &A, BAIChipParts *parts)
 {
   BAIChipMatrix &M      = parts->A;
@@ -458,10 +459,9 @@ BAIStatus BAIChipUpdateValues(BAIChip *chip, const BAIRows *A, int hermitian)
 }
 
 /*
-   Estimates the cycles that an iteration of a number of systems takes. Most of it passes while thread blocks wait for
-   sums and for each other; thread blocks of other systems on the multiprocessor work meanwhile. The rest is for the
-   entries that a multiprocessor has, which are read four times; in shared memory, entries of several rows hinder each
-   other
+   Estimates the cycles of an iteration of a number of systems. Thread blocks mostly wait for sums and for each other,
+   while thread blocks of other systems on the multiprocessor work. The rest depends on the number of entries on a
+   multiprocessor, which are read four times; in shared memory, entries of several rows cause conflicts
 */
 static double Cycles(int processors, int systems, int at_once, int parts, double entries, bool shared)
 {
@@ -479,8 +479,8 @@ static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
   return Cycles(chip->context->processors, systems, parts.at_once, M.parts, entries, !M.width);
 }
 
-/* Makes parts for many systems: few enough that many systems are at work at once, and many enough that each of them
-   does not take long. There are none if the parts for one system are as good */
+/* Makes parts for many systems: few enough that many systems are at work at once, and many enough that each is fast.
+   There are none if the parts for one system are as good */
 static BAIStatus MakeMany(BAIChip *chip, const BAIRows &A)
 {
   double last = 0, least = CyclesOf(chip, BAI_CHIP_SYSTEMS, chip->one);
@@ -519,7 +519,7 @@ BAIStatus BAIChipPartsFor(BAIChip *chip, int systems, BAIChipParts **parts)
   if (!chip->asked) {
     const BAIStatus status = MakeMany(chip, chip->A);
 
-    if (status.code) chip->many = BAIChipParts{}; /* its memory is given back with that of the levels */
+    if (status.code) chip->many = BAIChipParts{}; /* its memory is freed with the levels */
     BAITry(status);
     chip->asked = 1;
   }

@@ -4,7 +4,7 @@
 
      gamma = r.u, delta = w.u        summed over all thread blocks while
      m = M w, n = A m                are computed, with one exchange of m between neighbours
-     beta, alpha                     from these and the sums before
+     beta, alpha                     from these and the previous sums
      z = n + beta z, q = m + beta q, s = w + beta s, p = u + beta p
      x += alpha p, r -= alpha s, u -= alpha q, w -= alpha z
 */
@@ -13,21 +13,21 @@
 #include "sums.h"
 
 namespace {
-/* The steps of CG */
 enum {
-  CG_X,    /* r = b - A x is computed, */
-  CG_NORM, /* and then its norm */
+  CG_X,    /* r = b - A x is computed */
+  CG_NORM, /* the norm of r is computed */
   CG_U,    /* u = M r and w = A u are computed, and the norm of r if it is not known */
   CG_ITERATE
 };
 
-/* The last warp of CG: sums, and what follows from them; scalar has 1/gamma and 1/alpha of the last iteration */
+/* The work of the last warp in CG: sums, and the next step; scalar has 1/gamma and 1/alpha of the last iteration */
 __device__ inline void ControlCG(Team &t, Step &step, int next)
 {
   Cold       cold;
   Control    c(t.p, &cold);
   Sums<3, 4> sums(t.p);
-  int        finer = 0, lent = 0; /* word 0 adds up D^-1 r where that is not to be seen in the bits of iterations */
+  /* word 0 sums D^-1 r with a scale of its own, so that iterations have the same bits */
+  int finer = 0, lent = 0;
 
   while (next != LEAVE) {
     const int now = next;
@@ -69,8 +69,8 @@ __device__ inline void ControlCG(Team &t, Step &step, int next)
   sums.End(t);
 }
 
-/* A thread's share of the sums that are asked for. In iterations they are gamma, delta and the square of ||b - A
-   x||; else word 0 is the square of the norm of D^-1 r, as L is R */
+/* A thread's share of the sums of this step. In iterations they are gamma, delta and the square of ||b - A x||;
+   otherwise word 0 is the square of the norm of D^-1 r, as L is R */
 template <int EACH>
 __device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[EACH], const BAIReal (&u)[EACH],
                                    const BAIReal (&w)[EACH], BAIReal (&value)[4])

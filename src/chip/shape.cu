@@ -1,10 +1,10 @@
 /*
-   The kernels of solves on the chip, and which parts of a matrix they take
+   The kernels of solves on the chip, and the parts that they accept
 */
 #include "entries.h"
 
 enum {
-  STATIC_SHARED = 1024 /* bytes of shared memory that a kernel has beside what depends on the matrix, at most */
+  STATIC_SHARED = 1024 /* largest amount of shared memory of a kernel, in bytes, that does not depend on the matrix */
 };
 
 const BAIChipShape BAIChipShapes[] = {
@@ -13,7 +13,6 @@ const BAIChipShape BAIChipShapes[] = {
 #undef SHAPE
 };
 
-/* Shared memory of a thread block */
 static size_t SharedOf(const BAIChipMatrix &A, bool bicgstab)
 {
   const size_t sums  = bicgstab ? 8 : 4;

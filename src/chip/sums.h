@@ -1,8 +1,8 @@
 /*
-   Sums over all thread blocks of a system. A part is given as a number of 64 bits that counts units of 2^-scale, and
-   atomic additions make up the sum: so its bits do not depend on the order. The lowest bits count the parts. Words are
-   never set back; what a word was before is taken off. Two sets take turns. All thread blocks choose the next scale
-   from the sum, and repeat it with another one where a part is too large, or the sum too small
+   Reproducible sums over all thread blocks of a system. Each thread block adds its share as a 64-bit integer in units
+   of 2^-scale by atomic additions, so the bits do not depend on the order. The lowest bits count the shares. Words are
+   never reset; the previous value of a word is subtracted. Two sets of words alternate. All thread blocks choose the
+   next scale from the sum, and repeat the sum with another scale if a share is too large, or the sum too small
 */
 #pragma once
 
@@ -10,15 +10,15 @@
 
 namespace {
 enum {
-  PARTS   = 8,  /* lowest bits of a word: they count parts, */
-  SHIFT   = 16, /* and those up to here parts that are too large */
-  USUAL   = 37, /* bits of a sum, as scales are chosen, */
-  SLACK   = 3,  /* about; */
-  MOST    = 47, /* bits that it may have, so that a part may have fewer; */
-  LEAST   = 26, /* and with fewer it is repeated with a finer scale */
+  PARTS   = 8,  /* lowest bits of a word, which count shares */
+  SHIFT   = 16, /* bits up to here count shares that are too large */
+  USUAL   = 37, /* bits of a sum for which scales are chosen */
+  SLACK   = 3,  /* tolerated deviation of these bits */
+  MOST    = 47, /* largest number of bits of a sum, so a share may have fewer */
+  LEAST   = 26, /* with fewer bits, the sum is repeated with a finer scale */
   COARSER = 8,
-  FINEST  = 1000, /* scale; what is smaller counts as zero, and what is too large for -FINEST as infinite */
-  GROUP   = 4     /* lanes of the warp that makes sums, for each word */
+  FINEST  = 1000, /* finest scale: what is smaller counts as zero, and what is too large for -FINEST as infinite */
+  GROUP   = 4     /* lanes of the summing warp for each word */
 };
 
 using Word = unsigned long long;
@@ -29,23 +29,23 @@ __device__ inline double Power(int e)
   return __hiloint2double((1023 + e) << 20, 0);
 }
 
-/* Two words that follow each other; each of them is as it was at some time */
+/* Loads two consecutive words, each atomically */
 __device__ inline void LoadTwo(const Word *at, Word &first, Word &second)
 {
   asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
 }
 
-/* Sums of all thread blocks, by the last warp of each. All its lanes know all words */
+/* Sums over all thread blocks, by the last warp of each. All its lanes know all words */
 template <int SUMS, int N>
 class Sums {
   enum {
     COUNT = (1 << PARTS) - 1,
     EVEN  = (SUMS + 1) / 2 * 2
   };
-  Word     before[2][EVEN], now[EVEN]; /* what the words were in the two sets; what the last sums added to them */
+  Word     before[2][EVEN], now[EVEN]; /* previous values of the words in the two sets; amounts of the last sums */
   unsigned round;
   int      scale[SUMS];
-  double   unit[SUMS], back[SUMS], most; /* 2^scale, its inverse; units of a part, at most */
+  double   unit[SUMS], back[SUMS], most; /* 2^scale, its inverse; largest number of units of a share */
 
   static __device__ int Lane(void) { return (int)threadIdx.x % WARP; }
 
@@ -63,7 +63,7 @@ public:
     for (int k = 0; k < SUMS; k++) Rescale(k, p.resume ? left.scale[k] : USUAL);
   }
 
-  /* wanted has a bit for each sum that matters. False: waiting was given up */
+  /* Computes the sums that have a bit in wanted. Returns false if waiting timed out */
   __device__ bool Make(const Team &t, unsigned wanted, double (&total)[SUMS])
   {
     const int word = Lane() / GROUP, warps = t.owners / WARP;
@@ -89,7 +89,7 @@ public:
     return true;
   }
 
-  /* The next scales, where the last sums ask for others */
+  /* Chooses the next scales from the last sums */
   __device__ void Adjust(void)
   {
 #pragma unroll
@@ -101,7 +101,8 @@ public:
     }
   }
 
-  /* Word k adds up something else for now, about 2^-finer times what word like does: its scale until then comes back */
+  /* Lets word k sum another quantity for now, about 2^-finer times that of word like; returns the scale of the word,
+     for Return() */
   __device__ int Lend(int k, int like, int finer)
   {
     const int mine = scale[k];
@@ -109,14 +110,14 @@ public:
     Rescale(k, scale[like] + finer);
     return mine;
   }
-  /* Then finer is what it turned out to be */
+  /* Restores the scale of the word; finer becomes the actual ratio */
   __device__ void Return(int k, int like, int mine, int &finer)
   {
     finer = scale[k] - scale[like];
     Rescale(k, mine);
   }
 
-  /* For the next launch */
+  /* Stores the state for the next launch */
   __device__ void End(const Team &t) const
   {
     BAIChipLeft &left = t.p.left[System()];
@@ -132,7 +133,7 @@ public:
   }
 
 private:
-  /* This thread block's share of each word is added to it, and the words come back when all have done so */
+  /* Adds this thread block's share to each word, and waits until all have done so */
   __device__ bool Add(const Problem &p, double share)
   {
     const int  word  = Lane() / GROUP;
@@ -166,7 +167,7 @@ private:
     round++;
     return true;
   }
-  /* With other scales, where there are any */
+  /* Changes scales if shares were too large or sums too small, and returns whether to repeat the sums */
   __device__ bool TryAgain(unsigned wanted, bool &coarser, double (&total)[SUMS])
   {
     bool again = false, large = false;

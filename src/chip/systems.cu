@@ -1,20 +1,20 @@
 /*
-   Krylov methods for matrices that stay on the chip: a whole solve is one launch. The preconditioner is a visit to all
-   blocks, a block being what a thread block has: local_iters damped Jacobi sweeps inside it, from zero.
+   Krylov methods for matrices that stay on the chip: a whole solve is one launch. The preconditioner M consists of
+   damped Jacobi sweeps from zero inside the block of rows of each thread block.
 
-   With L and R the scalings of chip.h, A below is L A R, whose diagonal is 1. M g is what some local sweeps make of g,
+   With L and R the scalings of chip.h, A below is L A R, whose diagonal is 1. M g is the result of local sweeps for g,
    from y = 0:
 
      step = a_k step + b_k (g - A_JJ y),  y = y + step
 
-   Gershgorin's theorem gives the largest eigenvalue of A_JJ, at most. If A is Hermitian the weights a_k and b_k are
-   Chebyshev's for the upper part of the spectrum; so M is positive definite whatever the positive definite A. Else a_k
-   is 0, and b_k damps.
+   Gershgorin's theorem bounds the largest eigenvalue of A_JJ. If A is Hermitian, a_k and b_k are Chebyshev weights for
+   the upper part of the spectrum, so M is positive definite for every positive definite A. Otherwise a_k is 0, and b_k
+   damps.
 
-   A Hermitian A is solved by pipelined conjugate gradients (pipelined.cu), and other matrices by BiCGStab
-   (bicgstab.cu), with M on the right. Where the recurrence says that ||r|| is small enough, b - A x is computed; the
-   solve is over if its norm is small enough as well, and else goes on from there. Exchange of vectors is described in
-   team.h, sums in sums.h. For many systems there is a second set of parts, with more rows in each: see parts.cu
+   A Hermitian A is solved by pipelined conjugate gradients (pipelined.cu), other matrices by BiCGStab (bicgstab.cu)
+   with M on the right. If the recurrence says that ||r|| is small enough, b - A x is computed; the solve ends if its
+   norm is small enough as well, and otherwise continues from there. team.h describes the exchange of vectors, sums.h
+   sums. For many systems there is a second set of parts with more rows each, see parts.cu
 */
 #include "team.h"
 #include <limits.h>
@@ -25,7 +25,7 @@ static size_t PlacesOf(const BAIChipParts &parts)
   return (size_t)parts.A.parts * (size_t)parts.A.rows_most;
 }
 
-/* Exchanges begin anew: at first, and after a launch that gave up */
+/* Resets exchanges, at first and after a launch that gave up */
 static BAIStatus Reset(const BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers *buffers, int systems)
 {
   const size_t n = (size_t)systems;
@@ -76,7 +76,6 @@ void BAIChipDestroy(BAIChip *chip)
   BAIPinnedRestore(chip->told);
 }
 
-/* Launches a kernel for a number of systems at once */
 static BAIStatus Launch(BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers *buffers, int systems, Problem *p)
 {
   const size_t half        = BAI_CHIP_BUFFERS / 2 * PlacesOf(parts);
@@ -93,7 +92,6 @@ static BAIStatus Launch(BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers
   return BAIStatusOf(BAI_OK);
 }
 
-/* For the launches so far */
 static BAIStatus Wait(BAIChip *chip)
 {
   BAITry(BAICUDAWait(chip->context));
@@ -110,7 +108,7 @@ static BAIStatus LaunchOne(BAIChip *chip, Problem *p)
   return Wait(chip);
 }
 
-/* A launch an iteration, as somebody looks at each: the x of that is where the caller has it */
+/* Solves with one launch for each iteration, for a monitor; the x of that iteration is in the caller's memory */
 static BAIStatus Watched(BAIChip *chip, Problem *p, BAILevelsMonitor monitor, void *context)
 {
   const size_t bytes  = BAI_CHIP_VECTORS * PlacesOf(chip->one) * sizeof(BAIReal);
@@ -121,7 +119,7 @@ static BAIStatus Watched(BAIChip *chip, Problem *p, BAILevelsMonitor monitor, vo
   p->until  = 0;
   p->max_it = INT_MAX; /* launches end before that */
   BAITry(LaunchOne(chip, p));
-  p->zero = 0; /* launches that go on read the x that the one before has left */
+  p->zero = 0; /* later launches read the x that the one before has left */
   while (true) {
     const int its = p->result->its;
 
@@ -143,7 +141,7 @@ static BAIStatus Watched(BAIChip *chip, Problem *p, BAILevelsMonitor monitor, vo
   return LaunchOne(chip, p);
 }
 
-/* A whole solve of the first system */
+/* The arguments of a whole solve of the first system */
 static Problem ProblemOf(BAIChip *chip, const BAIColumns &c, int guess_zero, const BAITolerances *tolerances)
 {
   Problem p = {};
@@ -189,7 +187,7 @@ BAIStatus BAIChipSolve(BAIChip *chip, const BAIScalar *b, BAIScalar *x, int gues
   return BAIStatusOf(BAI_OK);
 }
 
-/* As many at once as there is room for, in launches that follow each other */
+/* Solves as many systems at once as there is room for, in consecutive launches */
 BAIStatus BAIChipSolveColumns(BAIChip *chip, const BAIColumns *c, int guess_zero, const BAITolerances *tolerances,
                               BAILevelsSolution *solution)
 {

@@ -1,19 +1,18 @@
 /*
-   A thread block of a solve on the chip: its last warp makes sums, the other threads have the rows of a part. How
-   vectors are exchanged between thread blocks, and what a launch is told
+   A thread block of a solve on the chip: its last warp makes sums, the other threads have the rows of a part. The
+   exchange of vectors between thread blocks, and the arguments of a launch
 
-   Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the lowest bit of each number.
-   A number with the right tag is new, so loads and stores are relaxed, and nothing else depends on their order. A
-   thread block publishes e + 2 only after sums to which all give their part when they have read e: so two buffers do.
-   Each launch counts from zero, so that solves have the same bits. It has buffers of its own, which the launch before
-   made look old; and it does the same for the next one.
+   Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which replaces the lowest bit of each number. A number
+   with the right tag is new, so loads and stores are relaxed, and nothing else depends on their order. A thread block
+   publishes e + 2 only after sums to which all contribute after they have read e, so two buffers are enough. Each
+   launch counts from zero, so that solves have the same bits. It has its own buffers, which the previous launch made
+   look old; and it does so for the next launch.
 
-   Several systems. A launch may solve some with the same matrix, but different b: thread blocks of number y in the
-   second direction of the grid have the system of that number, with sums and buffers of its own. So systems do not wait
-   for each other, and while one waits another one works on the same multiprocessor. More systems than there is room for
-   take several launches.
+   A launch may solve several systems with the same matrix and different b: thread blocks with blockIdx.y = k have
+   system k, with its own sums and buffers. So systems do not wait for each other, and while one waits another one works
+   on the same multiprocessor. More systems than fit take several launches.
 
-   No thread block waits for one that is not running, as the launch is cooperative; and no wait is without end
+   No thread block waits for one that is not running, as the launch is cooperative; and every wait is bounded
 */
 #pragma once
 
@@ -25,19 +24,18 @@ enum {
   WARP = BAI_LANES
 };
 
-/* The arguments of a launch. Pointers are those of the first system */
 struct Problem {
   BAIChipMatrix       A;
   const BAIReal      *b;
   BAIReal            *x;
-  size_t              to_b, to_x;               /* from a system to the next one */
+  size_t              to_b, to_x;               /* distances between systems */
   BAIReal            *exchange, *other, *saved; /* buffers of this launch, and of the next one */
   unsigned long long *words;
   BAIChipLeft        *left;
-  int                 zero; /* x is zero to begin with */
-  BAITolerances       t;    /* but for max_it; with fixed, nothing ends before max_it, and stalls are not looked for */
+  int                 zero; /* the initial x is zero */
+  BAITolerances       t;    /* tolerances without max_it; fixed: nothing ends before max_it, and stalls are ignored */
   int                 resume, until, max_it;
-  int                 finish; /* a BAILevelsReason: the solve is to end for that; -1: not so */
+  int                 finish; /* a BAILevelsReason for which the solve must end, or -1 */
   int                *stalled, *stalled_host;
   BAIChipResult      *result;
 };
@@ -59,7 +57,7 @@ __device__ inline bool IsOld(double value, int tag)
   return (__float_as_int(value) ^ tag) & 1;
 }
 
-/* The number of the system. It is read anew each time, as no register is free for it */
+/* The number of the system, which is read each time, as no register is free for it */
 __device__ inline unsigned System(void)
 {
   unsigned system;
@@ -68,7 +66,7 @@ __device__ inline unsigned System(void)
   return system;
 }
 
-/* Whether a wait is to be given up, as it has taken some ten seconds, or another thread has given up */
+/* Whether a wait must be given up, after some ten seconds, or because another thread has given up */
 class Patience {
   unsigned  spins = 0;
   long long start = 0;
@@ -86,28 +84,25 @@ public:
   }
 };
 
-/* The same number; what is computed from it is not computed before this point */
+/* Returns value; the compiler cannot move computations with the result before this point */
 __device__ inline double Later(double value)
 {
   asm volatile("" : "+d"(value));
   return value;
 }
 
-/* Barriers of some of the threads of a thread block */
+/* Barriers of some threads of a thread block */
 enum {
-  GIVEN = 1, /* parts of sums are there; of all threads, as is TAKEN */
-  ROWS,      /* of the threads that have rows */
-  TAKEN      /* sums are there, for all */
+  GIVEN = 1, /* shares of sums are ready; all threads take part, as in TAKEN */
+  ROWS,      /* the threads that have rows */
+  TAKEN      /* sums are ready for all */
 };
 __device__ inline void Meet(int barrier, int threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-/*
-   The sums of N numbers over the lanes of a warp, by halves: in the end lane l has the sum of number
-   l / (WARP / N) in value[0]
-*/
+/* Sums N numbers over the lanes of a warp by halving: lane l ends with the sum of number l / (WARP / N) in value[0] */
 template <int N, typename T>
 __device__ inline void SumUpWarp(T (&value)[N])
 {
@@ -126,8 +121,9 @@ __device__ inline void SumUpWarp(T (&value)[N])
   for (; o; o /= 2) value[0] += __shfl_xor_sync(~0u, value[0], o);
 }
 
-/* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x
- * where the recurrences began; weight is what makes r^2 that of b - A x; red has the parts of sums of the warps */
+/* Shared memory of a thread block. v: the vector that its rows read, own places and halos; y: for sweeps; base: the x
+   at which the recurrences began; weight: factors that turn r^2 into the square of b - A x; red: shares of sums by
+   warp */
 struct Room {
   BAIReal *v, *y, *base, *weight, *red, *product;
 };
@@ -137,8 +133,8 @@ struct Team {
   const Problem &p;
   Room           room;
   int            owners, rows, halos;
-  unsigned       exchange = 0, meeting = 0; /* of vectors; of all threads */
-  bool           given = false;             /* parts of sums, for which the last warp waits */
+  unsigned       exchange = 0, meeting = 0; /* number of exchanges of vectors, and of meetings of all threads */
+  bool           given = false;             /* the last warp is waiting for shares of sums */
 
   __device__ Team(const Problem &p, Room room)
       : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x])
@@ -147,7 +143,7 @@ struct Team {
   __device__ bool MakesSums() const { return (int)threadIdx.x >= owners; }
   __device__ int  Row(int k) const { return (int)threadIdx.x + k * owners; }
 
-  /* This thread's part of sums. Threads that have rows; the last warp has it when they meet next */
+  /* Gives this thread's share of sums to the last warp, which has it at the next meeting; by threads that have rows */
   template <int N>
   __device__ void Give(BAIReal (&value)[N])
   {
@@ -165,7 +161,8 @@ struct Team {
     given = false;
   }
 
-  /* All know what the last warp has decided; exchanged: there was an exchange of vectors since they met last */
+  /* Meeting after which all threads know the decision of the last warp; exchanged: vectors were exchanged since the
+     last meeting */
   __device__ void MeetAll(bool exchanged)
   {
     if (given) MeetRows();
@@ -174,7 +171,7 @@ struct Team {
     exchange += exchanged;
   }
 
-  /* v = m in all places that this thread block reads: its own ones, and the halos. Threads that have rows */
+  /* v = m in all places that this thread block reads, own places and halos; by threads that have rows */
   template <int IN_FLIGHT, int EACH>
   __device__ void Exchange(BAIReal (&m)[EACH])
   {
@@ -220,7 +217,7 @@ struct Team {
   }
 };
 
-/* Where vectors are between launches */
+/* Reads or writes a vector between launches */
 template <int EACH>
 __device__ inline void Keep(const Team &t, int number, bool read, BAIReal (&v)[EACH])
 {
@@ -234,7 +231,7 @@ __device__ inline void Keep(const Team &t, int number, bool read, BAIReal (&v)[E
   }
 }
 
-/* r = L b; base = R^{-1} x, or zero. What the next launch exchanges by is made to look old */
+/* r = L b; base = R^{-1} x, or zero. Makes the buffers of the next launch look old */
 template <int EACH>
 __device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
 {
@@ -269,7 +266,7 @@ __device__ inline void Residual(const Team &t, const BAIReal (&n)[EACH], BAIReal
   }
 }
 
-/* base + x goes to the caller */
+/* Stores base + x in the caller's x */
 template <int EACH>
 __device__ inline void WriteVectors(const Team &t, const BAIReal (&x)[EACH])
 {
@@ -282,7 +279,7 @@ __device__ inline void WriteVectors(const Team &t, const BAIReal (&x)[EACH])
   }
 }
 
-/* The vectors of a launch that goes on, the first of which is x; what the caller has is base + x */
+/* Reads the vectors of a launch that continues a solve, the first of which is x; the caller's x is base + x */
 template <int EACH, int VECTORS>
 __device__ inline void Resume(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
 {

@@ -1,5 +1,5 @@
 /*
-   Numbers as if at random, the same on each backend and for any number of ranks
+   Pseudorandom numbers that do not depend on the backend and the number of ranks
 */
 #pragma once
 
@@ -18,13 +18,13 @@ BAI_INLINE uint64_t BAIHash(uint64_t number)
   return h ^ (h >> 31);
 }
 
-/* From 0 on, and below 1 */
+/* A number in [0,1) */
 BAI_INLINE double BAIHashPart(uint64_t number)
 {
   return (double)(BAIHash(number) >> 11) / 9007199254740992.0; /* 2^53 */
 }
 
-/* Between -1/2 and 1/2; of a complex number both parts are */
+/* A number in [-1/2,1/2); for complex scalars the real and the imaginary part are */
 BAI_INLINE BAIScalar BAINoise(uint64_t number)
 {
 #if defined(PETSC_USE_COMPLEX)

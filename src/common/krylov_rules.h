@@ -1,20 +1,21 @@
 /*
-   Rules of Krylov methods for hosts and devices: conjugate directions, and when a solve ends
+   Rules of Krylov methods for host and device: conjugate directions, and the end of a solve
 */
 #pragma once
 
 #include "../multigrid/levels.h"
 #include <math.h>
 
-/* The scalars of conjugate gradients whose directions are made conjugate to the last one by what they are: with u the
-   preconditioned residual r and s = A p of the last direction p, the new one is u + beta p, and its step is alpha */
+/* The scalars of conjugate gradients with explicitly conjugated directions: with the preconditioned residual u, the
+   residual r and s = A p of the last direction p, the new direction is u + beta p, and its step alpha */
 typedef struct {
-  BAIReal ps; /* p^H s, 0: there is no direction yet */
+  BAIReal ps; /* p^H s; 0 before the first direction */
   BAIReal alpha, beta;
 } BAICGDirection;
 
-/* Takes r^H u, u^H A u and u^H s: p_new = u - (u^H s/p^H s) p, so p_new^H A p_new = u^H A u - |u^H s|^2/p^H s, and one
-   product is enough. 0: the matrix or the preconditioner is not positive definite */
+/* Computes alpha and beta from r^H u, u^H A u and u^H s. As p_new = u - (u^H s/p^H s) p, p_new^H A p_new is u^H A u -
+   |u^H s|^2/p^H s, so one product with A is enough. Returns 0 if the matrix or the preconditioner is not positive
+   definite */
 BAI_INLINE int BAINextDirection(BAICGDirection *d, BAIReal ru, BAIReal uw, BAIReal us)
 {
   const int first = !(d->ps > 0);
@@ -25,13 +26,13 @@ BAI_INLINE int BAINextDirection(BAICGDirection *d, BAIReal ru, BAIReal uw, BAIRe
   return ru > 0 && d->ps > 0;
 }
 
-/* ||b - A x|| is to be at most this */
 BAI_INLINE BAIReal BAIToleranceOf(BAIReal rtol, BAIReal abstol, BAIReal bnorm)
 {
   return rtol * bnorm > abstol ? rtol * bnorm : abstol;
 }
 
-/* Why a solve ends whose norm is this, or BAI_LEVELS_ITS; at most 0: it may grow. All three may be squares */
+/* The reason to end a solve whose norm is norm, or BAI_LEVELS_ITS to continue. Growth is unlimited if most is not
+   positive. All three may be squares */
 BAI_INLINE BAILevelsReason BAIReasonToEnd(BAIReal norm, BAIReal goal, BAIReal most)
 {
   return !isfinite((double)norm) ? BAI_LEVELS_NAN
@@ -40,16 +41,15 @@ BAI_INLINE BAILevelsReason BAIReasonToEnd(BAIReal norm, BAIReal goal, BAIReal mo
                                  : BAI_LEVELS_ITS;
 }
 
-/* A method stalls if the least norm of BAI_STALL_ITS iterations is not below the least before them times
-   BAI_STALL_FALL. Slow solves that converge, as of biharmonic problems, gain more */
+/* A method stalls if the smallest norm of BAI_STALL_ITS iterations is not below BAI_STALL_FALL times the smallest
+   before. Slow solves that do converge, as of biharmonic problems, gain more */
 #define BAI_STALL_ITS  300
 #define BAI_STALL_FALL 0.99
 
-/* Whether the least residual norm of BAI_STALL_ITS iterations is hardly below the least before them */
 typedef struct {
-  double least2; /* the square of the least norm so far, */
-  double mark2;  /* and of the least one when the present iterations began to count, */
-  int    begun;  /* which was in this iteration */
+  double least2; /* square of the smallest norm so far */
+  double mark2;  /* square of the smallest norm at iteration begun */
+  int    begun;  /* first iteration of the current interval */
 } BAIStall;
 
 BAI_INLINE void BAIStallBegin(BAIStall *s, int its, double norm2)
@@ -58,7 +58,7 @@ BAI_INLINE void BAIStallBegin(BAIStall *s, int its, double norm2)
   s->begun             = its;
 }
 
-/* Takes the square of an iteration's norm. Nonzero: the method stalls */
+/* Takes the square of the norm in iteration its, and returns whether the method stalls */
 BAI_INLINE int BAIStalls(BAIStall *s, int its, double norm2)
 {
   int stalls;
@@ -71,12 +71,12 @@ BAI_INLINE int BAIStalls(BAIStall *s, int its, double norm2)
   return stalls;
 }
 
-/* The test of the true residual, each time that the one which the method updates meets its goal */
+/* The test of the true residual each time that the updated residual meets its goal */
 typedef struct {
-  double tolerance;   /* of ||b - A x|| */
-  double goal;        /* of the norm that the method updates: the tolerance, or less */
-  double last;        /* ||b - A x|| of the last test */
-  double last_scaled; /* ||D^-1 (b - A x)|| of the last test that ||b - A x|| has passed */
+  double tolerance;   /* tolerance of ||b - A x|| */
+  double goal;        /* goal of the updated norm, at most the tolerance */
+  double last;        /* ||b - A x|| in the last test */
+  double last_scaled; /* ||D^-1 (b - A x)|| in the last test that ||b - A x|| passed */
 } BAITest;
 
 BAI_INLINE void BAITestBegin(BAITest *test, double tolerance, double rnorm)
@@ -86,17 +86,15 @@ BAI_INLINE void BAITestBegin(BAITest *test, double tolerance, double rnorm)
   test->last_scaled            = INFINITY;
 }
 
-/* Both norms are small enough */
 BAI_INLINE int BAITestPasses(const BAITest *test, double rnorm, double scaled, double limit)
 {
   return rnorm <= test->tolerance && (!(limit > 0) || scaled <= limit);
 }
 
 /*
-   Nonzero: the solve has converged or gets no further, and this is why. Else the method is to go on from b - A x, to
-   the new goal. D is the diagonal of A: rows on another scale than the others shall not hide these. limit is what
-   ||D^-1 (b - A x)|| is to be at most, 0: it is not tested. Where rounding keeps that above the limit, the test of
-   ||b - A x|| alone decides
+   Returns whether the solve has converged or makes no progress, and the reason; otherwise the method must continue from
+   b - A x, to the new goal. D is the diagonal of A, so that rows of a larger scale do not hide the others. limit is the
+   tolerance of ||D^-1 (b - A x)||, 0 for none. If rounding keeps that norm above limit, ||b - A x|| alone decides
 */
 BAI_INLINE int BAITestEnds(BAITest *test, double rnorm, double scaled, double limit, BAILevelsReason *reason)
 {
@@ -114,7 +112,8 @@ BAI_INLINE int BAITestEnds(BAITest *test, double rnorm, double scaled, double li
   return 1;
 }
 
-/* BAITestEnds() after a run that ended for some reason: a run of as many iterations as allowed may have converged */
+/* BAITestEnds() after a run of the method that ended for any reason: even one that did max_it iterations may have
+   converged */
 BAI_INLINE int BAITestRun(BAITest *test, double rnorm, double scaled, double limit, BAILevelsReason *reason)
 {
   if (*reason == BAI_LEVELS_CONVERGED) return BAITestEnds(test, rnorm, scaled, limit, reason);
@@ -122,7 +121,7 @@ BAI_INLINE int BAITestRun(BAITest *test, double rnorm, double scaled, double lim
   return 1;
 }
 
-/* The limit of BAITestEnds(): none if the absolute tolerance is what counts */
+/* The limit of BAITestEnds(), or 0 if the absolute tolerance decides */
 BAI_INLINE double BAIScaledLimit(const BAITolerances *t, double abstol, double tolerance, double scaled_b)
 {
   return abstol < tolerance ? (double)t->scaled * scaled_b : 0;

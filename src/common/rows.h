@@ -1,18 +1,18 @@
 /*
-   Compressed rows of a matrix, for host and devices
+   Compressed rows of a matrix, for host and device
 */
 #pragma once
 
 #include "types.h"
 
-/* Numbers of rows and entries: on a device they are of 32 bits */
+/* Type of numbers of rows and entries: 32 bits on a device */
 #if defined(__cplusplus)
 typedef int BAIIndex;
 #else
 typedef BAIInt BAIIndex;
 #endif
 
-/* Columns from n on are ghosts. The arrays may be the caller's, and are not written to then */
+/* Compressed rows, whose columns from n on are ghosts. The arrays may belong to the caller, and are then not written */
 typedef struct {
   BAIIndex   n, ghosts;
   int64_t    nnz;

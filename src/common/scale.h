@@ -1,5 +1,5 @@
 /*
-   Scaling that keeps numbers far from the ends of single precision while they are rounded to it, for host and devices
+   Scaling that keeps numbers within the range of single precision while they are rounded to it, for host and device
 */
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <math.h>
 
-/* A power of two to multiply them by, so that it is exact; exponent is ilogb() of the largest; if that is zero or not
- * finite, it is 1 */
+/* A power of two by which to multiply the numbers, which is exact. exponent is ilogb() of the largest magnitude. The
+   result is 1 if that is zero or not finite */
 BAI_INLINE BAIReal BAIScaleOf(int exponent)
 {
   const int most = sizeof(BAIReal) > sizeof(float) ? 1000 : 120;

@@ -1,5 +1,5 @@
 /*
-   How errors come back
+   Texts of errors
 */
 #include "types.h"
 #include <string.h>

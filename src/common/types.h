@@ -1,6 +1,5 @@
 /*
-   Types that all solvers share: scalars and indices, which are those of the PETSc that they are built for; matrices and
-   tolerances; and how errors come back
+   Types that all solvers share: scalars and indices, which are those of PETSc; matrices, tolerances and errors
 */
 #pragma once
 
@@ -54,30 +53,33 @@ extern "C" {
 
 typedef enum {
   BAI_OK,
-  BAI_ERR_MEMORY,   /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL, /* a_ii is missing, zero, or so small that 1/a_ii is not finite in the precision of the sweeps, and
-                       1 is not to stand for it; row says which is the first */
-  BAI_ERR_PATTERN,  /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
-  BAI_ERR_SIZE,     /* more rows or entries than the backend can index */
-  BAI_ERR_DEVICE,   /* a call of the device's run time failed; what and why say which */
-  BAI_ERR_STALLED,  /* a block waited too long for another: the device hangs, or a global iteration of a block takes ten
-                       seconds. The engine can go on */
-  BAI_ERR_ABSENT,   /* another rank did not come to an exchange */
-  BAI_ERR_PEERS,    /* memory cannot be shared with another rank; why says why */
+  BAI_ERR_MEMORY, /* out of memory, on the host or the device */
+  /* a_ii is missing, zero, or so small that 1/a_ii is not finite in the precision of the sweeps, and may not be
+     replaced by 1; the first such row is row */
+  BAI_ERR_DIAGONAL,
+  BAI_ERR_PATTERN, /* BAIEngineUpdateValues(): the nonzero pattern has changed */
+  BAI_ERR_SIZE,    /* the backend cannot index this number of rows or entries */
+  BAI_ERR_DEVICE,  /* a call of the device's run time failed; see what and why */
+  /* A block waited too long for another: the device hangs, or a global iteration of a block takes ten seconds. The
+     engine can be used further */
+  BAI_ERR_STALLED,
+  BAI_ERR_ABSENT,    /* another rank did not take part in an exchange */
+  BAI_ERR_PEERS,     /* memory cannot be shared with another rank, for the reason why */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
-  BAI_ERR_LONG,      /* many levels: a row of the matrix has more entries than the parameters allow */
-  BAI_ERR_CHIP,      /* the matrix does not fit on the chip, or this backend has none */
-  BAI_ERR_CAPTURE,   /* the stream is being captured into a graph, or another one so that no calls are allowed on this
-                        one; what and why say more */
-  BAI_ERR_KERNEL,    /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
-  BAI_ERR_OUTDATED   /* many levels: the aggregates do not fit the new values */
+  BAI_ERR_LONG,      /* levels: a row of the matrix has more entries than the parameters allow */
+  BAI_ERR_CHIP,      /* the matrix does not fit on the chip, or the backend has none */
+  /* The stream is being captured into a graph, or another stream, so that calls on this one are not allowed; see what
+     and why */
+  BAI_ERR_CAPTURE,
+  BAI_ERR_KERNEL,  /* the family of kernels named what cannot be used, for the reason why */
+  BAI_ERR_OUTDATED /* levels: the aggregates do not fit the new values */
 } BAICode;
 
 typedef struct {
   BAICode     code;
-  BAIInt      row;  /* BAI_ERR_DIAGONAL: the first row at fault */
-  const char *what; /* the failing call */
-  const char *why;  /* the run time's own words, or a reason */
+  BAIInt      row;  /* BAI_ERR_DIAGONAL: the first bad row */
+  const char *what; /* name of the failed call */
+  const char *why;  /* message of the run time, or a reason */
 } BAIStatus;
 
 static inline BAIStatus BAIStatusOf(BAICode code)
@@ -87,7 +89,7 @@ static inline BAIStatus BAIStatusOf(BAICode code)
 }
 
 const char *BAICodeString(BAICode);
-/* A status with a reason; the first 95 characters of that are kept until the next one of this thread */
+/* A status with a reason, of which the first 95 characters are kept until the next call in this thread */
 BAIStatus BAIStatusBecause(BAICode, const char *what, const char *why);
 
 #define BAITry(...) \
@@ -101,36 +103,38 @@ typedef enum {
   BAI_MEMORY_DEVICE
 } BAIMemory;
 
-/* Compressed rows; within a row the columns may come in any order */
+/* Compressed rows; the columns of a row may be in any order */
 typedef struct {
   const BAIInt    *i, *j;
   const BAIScalar *a;
 } BAICSR;
 
 typedef struct {
-  BAIInt    n;      /* rows, and columns of A */
-  BAIInt    nghost; /* columns of B: entries of x that other ranks own */
-  BAICSR    A, B;   /* B is not looked at if nghost is 0 */
-  BAIMemory memory; /* where the arrays lie */
+  BAIInt    n;      /* number of rows, and of columns of A */
+  BAIInt    nghost; /* number of columns of B: entries of x of other ranks */
+  BAICSR    A, B;   /* B is not read if nghost is 0 */
+  BAIMemory memory; /* memory of the arrays */
 
-  const BAIReal *share; /* n, on the host: what multiplies the damping of each row; NULL: it follows from the row */
+  const BAIReal *share; /* n factors of the damping of each row, on the host; NULL: the row determines them */
 } BAIMatrix;
 
-/* When a solve ends: ||b - A x|| at most max(rtol bnorm, abstol), or at least dtol bnorm, or not a number, or max_it */
+/* The end of a solve: ||b - A x|| is at most max(rtol ||b||, abstol), or at least dtol ||b||, or not a number, or
+   max_it iterations are done */
 typedef struct {
   BAIReal rtol, abstol, dtol;
-  BAIReal scaled; /* Krylov methods: and ||D^-1 (b - A x)|| at most this times ||D^-1 b||, D being the diagonal of A,
-                     unless abstol is met; 0: that is not tested */
-  BAIReal bnorm2; /* bnorm^2; negative: it is ||b||^2, and not known yet */
+  /* Krylov methods: required bound of ||D^-1 (b - A x)|| relative to ||D^-1 b||, where D is the diagonal of A, unless
+     abstol is met; 0: none */
+  BAIReal scaled;
+  BAIReal bnorm2; /* ||b||^2, or negative if it is not known yet */
   BAIInt  max_it;
-  int     fixed; /* Krylov methods: max_it iterations are to be done, also if the method stalls */
+  int     fixed; /* Krylov methods: all max_it iterations are done, also if the method stalls */
 } BAITolerances;
 
-/* Ranks that write to each other's memory count their exchanges in flags there */
+/* The type of the flags in which ranks that write to each other's memory count exchanges */
 typedef unsigned long long BAIFlag;
 
 enum {
-  BAI_PEER_SECONDS = 100 /* for which an exchange waits for another rank before that is an error */
+  BAI_PEER_SECONDS = 100 /* waiting longer for another rank in an exchange is an error */
 };
 
 #if defined(__cplusplus)

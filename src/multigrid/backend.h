@@ -1,6 +1,4 @@
-/*
-   The operations that a backend of levels implements, see levels.h
-*/
+/* The operations that a backend of levels implements, see levels.h */
 #pragma once
 
 #include "levels.h"
@@ -11,7 +9,7 @@ extern "C" {
 
 typedef struct BAILevelsState_ *BAILevelsState;
 
-/* A function is NULL if the backend does not have that operation */
+/* The functions of a backend; NULL for operations that it does not have */
 typedef struct {
   BAIStatus (*Create)(const BAIMatrix *, const BAILevelsParameters *, BAILevelsState *);
   void (*Destroy)(BAILevelsState);
@@ -19,9 +17,9 @@ typedef struct {
 #include "ops.def"
 } BAILevelsOps;
 
-BAILevelsState BAILevelsStateOf(BAILevels); /* NULL of NULL */
+BAILevelsState BAILevelsStateOf(BAILevels); /* NULL for NULL */
 
-/* The build file decides which file defines BAILevelsCUDA */
+/* cuda/levels.cu or relaxation/cuda/cuda_none.c defines BAILevelsCUDA */
 extern const BAILevelsOps BAILevelsHost, BAILevelsCUDA;
 
 #if defined(__cplusplus)

@@ -1,6 +1,4 @@
-/*
-   How rows are numbered on a grid, and its boxes, which are aggregates
-*/
+/* The numbering of rows on a grid, and boxes of a grid as aggregates */
 #include "rules.h"
 #include <stdlib.h>
 
@@ -11,8 +9,8 @@ static int Has(int count, const BAIInt *offset, BAIInt wanted)
   return 0;
 }
 
-/* The grid that a row in the middle shows, by the offsets of its entries, which ascend and are positive; m[0] is 0:
-   none */
+/* The grid that the offsets of the entries of a row in the middle show; the offsets are positive and ascend. m[0] is 0
+   if they show none */
 static void GridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
 {
   BAIInt line = 0, plane = 0;
@@ -41,7 +39,7 @@ static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const 
   GridOfRow(p->all, count, offset, m);
   slab = m[2] > 1 ? m[0] * m[1] : m[0];
   if (!m[0] || (grid->m[0] == m[0] && (m[2] == 1 || grid->m[1] == m[1])) || n < 2 * slab) return;
-  /* not of whole lines or planes */
+  /* without whole lines or planes */
   grid->skip                = p->first % slab;
   grid->m[0]                = m[0];
   grid->m[1]                = m[1];
@@ -49,7 +47,7 @@ static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const 
   grid->m[m[2] > 1 ? 2 : 1] = (grid->skip + n + slab - 1) / slab;
 }
 
-/* Of some rows the one with the most neighbours that follow shows the grid */
+/* The grid is that of the row with the most neighbours of larger number */
 void BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
                  const BAIScalar *a, BAINumbering *grid)
 {
@@ -89,7 +87,7 @@ BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)
   return m;
 }
 
-/* Rows of the slowest direction, which follow each other */
+/* Rows of a line or plane across the slowest direction, which are consecutive */
 static BAIInt Slab(const BAINumbering *grid)
 {
   return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
@@ -98,7 +96,8 @@ static BAIInt Slab(const BAINumbering *grid)
 void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIBox *box)
 {
   double mean[3] = {0, 0, 0}, most = 0;
-  int    fits = !look->other && (!grid->skip || n >= 2 * Slab(grid)); /* else boxes might not follow each other */
+  /* Otherwise the rows of a box might not be consecutive */
+  int fits = !look->other && (!grid->skip || n >= 2 * Slab(grid));
 
   for (int d = 0; d < 3; d++) {
     box->m[d] = 1;
@@ -124,8 +123,8 @@ BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIBox *boxes, BAIInt n, B
   for (BAIInt e = 0; e < 2; e++) {
     const BAIInt x = end[e] % grid->m[0], y = end[e] / grid->m[0] % grid->m[1], z = end[e] / grid->m[0] / grid->m[1];
 
-    /* where a box begins with the plane or line of the first row, or ends with that of the last one, all of its other
-     * plane or line is there */
+    /* A box that begins in the plane or line of the first row, or ends in the plane or line of the last one, has all
+       rows of its other plane or line */
     number[e] = plane * (z / box[2]);
     if (box[2] == 2 && z % 2 == e && (e || z + 1 < grid->m[2])) number[e] += e ? plane - 1 : 0;
     else if (box[1] == 2 && y % 2 == e && (e || y + 1 < grid->m[1])) number[e] += line * (y / 2) + (e ? line - 1 : 0);

@@ -1,19 +1,17 @@
-/*
-   Many levels of a matrix: their set-up, new values, and a cycle
-*/
+/* The multigrid hierarchy of a PCBAIMG: set-up, new values, and the application of a cycle */
 #include "hierarchy.h"
 #include "rules.h"
 #include "../common/hash.h"
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
 
-/* Sources of aggregates, the first ones first */
+/* Sources of aggregates besides the engine, by priority */
 static BAICoarsening *const coarsenings[] = {BAIAggregatesOfUsers};
 
-/* The work of a set-up; all ranks do the most that one of them needs */
+/* The work of a set-up. All ranks do the largest work that any of them needs */
 enum {
   WORK_NONE,
-  WORK_VALUES, /* new values in the old pattern */
+  WORK_VALUES, /* new values in the same pattern */
   WORK_LEVELS  /* new levels */
 };
 
@@ -53,8 +51,8 @@ PetscErrorCode BAIHierarchyDestroy(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The precision of levels. Rounded to single precision the rows of a singular matrix do not add up to zero any longer,
- * and the coarsest level makes much of it; given: the matrix of users */
+/* Chooses the precision of levels. In single precision the rows of a singular matrix no longer add up to zero, which
+   the coarsest level amplifies. given is the user's matrix */
 static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
 {
   const PetscBool3 asked = bai->hierarchy->options.single;
@@ -67,7 +65,7 @@ static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parameters that levels would be set up with now */
+/* Fills in the parameters that a set-up would use now */
 static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BAIBackend *backend,
                                     BAILevelsParameters *p)
 {
@@ -77,7 +75,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscMPIInt             size;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: they are compared as a whole */
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too, as parameters are compared as a whole */
   *backend = bai->options.backend;
   if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
   PetscCall(MatGetBlockSize(A, &fields));
@@ -132,7 +130,7 @@ static PetscErrorCode TellLevels(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work that leads to levels for this matrix as it is now */
+/* Finds the work that leads to levels for the present matrix and options */
 static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backend, const BAILevelsParameters *p,
                                      const BAIMatrix *M, int *work)
 {
@@ -152,12 +150,12 @@ static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backe
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
   if (same && now.state == h->of.state) *work = WORK_NONE;
   else if (!p->all && !PetscIsInfOrNanReal((PetscReal)h->info.norm))
-    *work = WORK_VALUES; /* else what aggregates were made of were no numbers */
+    *work = WORK_VALUES; /* otherwise aggregates were made from infinite values or NaN */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New levels; the engine looks at the arrays of modes and numbers now only. What is on a GPU stays there if levels are
-   on it */
+/* Makes new levels. Only now the engine reads the arrays of modes and numbers. Data of a GPU stay there if the levels
+   are on it */
 static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
 {
   BAIHierarchy        h = bai->hierarchy;
@@ -187,7 +185,7 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values, or new levels; all ranks do the same */
+/* Gives levels new values, or makes new ones; all ranks do the same work */
 static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], int *work, BAIStatus *status)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -209,7 +207,6 @@ static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up PCJACOBI, which replaces the cycle where a row is too long for levels */
 static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -224,7 +221,7 @@ static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether v^H A u = (A v)^H u for two vectors at random, but for rounding */
+/* Whether v^H A u = (A v)^H u up to rounding, for two pseudorandom vectors */
 PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
 {
   Vec         u, v, Au, Av;
@@ -237,7 +234,7 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscCall(VecDuplicate(Au, &Av));
   PetscCall(VecSetRandom(u, NULL));
   PetscCall(VecSetRandom(v, NULL));
-  PetscCall(VecPointwiseMult(v, v, u)); /* u need not be another vector */
+  PetscCall(VecPointwiseMult(v, v, u)); /* any vector other than v */
   PetscCall(MatMult(A, u, Au));
   PetscCall(MatMult(A, v, Av));
   PetscCall(VecDot(Au, v, &one));
@@ -252,7 +249,7 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes from the levels, or from the PCJACOBI in their place, what callers ask about */
+/* Takes the properties that callers ask for from the levels, or from the PCJACOBI that replaces them */
 static PetscErrorCode TakeInfo(BAI *bai, Mat A)
 {
   enum {
@@ -280,7 +277,7 @@ static PetscErrorCode TakeInfo(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The levels of all ranks together, after those of this rank's rows */
+/* Sets up the levels across ranks, after the levels of this rank's rows */
 static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A)
 {
   BAIHierarchy   h = bai->hierarchy;
@@ -297,16 +294,16 @@ static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A set-up as it would be now */
 typedef struct {
   BAIBackend          backend;
   BAILevelsParameters p;
   BAIMatrix           M;
   PetscBool           device; /* the arrays of M are on a device */
-  const PetscInt     *garray; /* the numbers of ghosts among all rows */
+  const PetscInt     *garray; /* global numbers of ghosts */
 } Request;
 
-/* The request, and the work that leads to it, on all ranks. The arrays of the matrix are given back in any case */
+/* Finds the inputs of a set-up, and the work that it takes on all ranks. The caller must restore the arrays of the
+   matrix in any case */
 static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work)
 {
   Mat            Ad, Ao;
@@ -326,7 +323,7 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* scaled: as was found for this matrix just now; fresh: the levels are new */
+/* Sets up levels. scaled: the scaling was found for this very matrix. fresh: returns whether the levels are new */
 static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *fresh)
 {
   enum {
@@ -365,10 +362,10 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   h->M                   = r.M;
   h->device              = r.device;
   h->backend             = r.backend;
-  bai->relax.use.backend = r.backend; /* which errors name */
+  bai->relax.use.backend = r.backend; /* for error messages */
   PetscCall(PetscMemcpy(&h->p, &r.p, sizeof(r.p)));
   if (work == WORK_LEVELS && h->ranks)
-    PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* ranks let go of each other's memory */
+    PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* so that ranks release each other's memory */
   code = RenewLevels(bai, given, r.garray, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
   bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
@@ -376,7 +373,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
-  if (bad == BAD_ANY && mine.code == BAI_ERR_CHIP) { /* of one rank, and no error */
+  if (bad == BAD_ANY && mine.code == BAI_ERR_CHIP) { /* on one rank, and not an error */
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
     PetscCall(BAIVersionOf((PetscObject)given, &h->of));
     h->ready = PETSC_TRUE;
@@ -384,7 +381,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   }
   if (bad == BAD_ANY) {
     PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
-    if (!h->finite) { /* no error: as in a Newton step that goes too far */
+    if (!h->finite) { /* not an error, as in a Newton step that goes too far */
       BAILevelsDestroy(&h->levels);
       PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
       h->ready = PETSC_FALSE;
@@ -408,10 +405,10 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inverse iteration for w, A y = |D| w by steps of conjugate gradients, and new levels for the matrix that y scales.
-   That better levels lead to a better w is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan, T. Manteuffel,
-   S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004. solved: CG
-   came to its tolerance, so there is nothing more to gain */
+/* Solves A y = |D| w by conjugate gradients, a step of inverse iteration for w, and makes new levels of the matrix that
+   y scales. Improving w and the levels in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan,
+   T. Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004.
+   solved: CG met its tolerance, so another step gains nothing */
 static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
 {
   enum {
@@ -453,12 +450,13 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes new levels of the matrix scaled, if its units ask for that: ../petsc/scaling.c */
+/* Makes new levels of the scaled matrix if the units of the matrix require it, see ../petsc/scaling.c */
 static PetscErrorCode Scale(BAI *bai, Mat given)
 {
   enum {
-    STEPS = 4 /* CG with log-normal coefficients in 2-D and units at random took 144 iterations without, 84, 51, 36 and
-                 31 with 1 to 4, and 22 in one system of units */
+    /* With log-normal coefficients in 2D and random units CG took 144 iterations without scaling; 84, 51, 36 and 31
+       with 1 to 4 steps; and 22 in consistent units */
+    STEPS = 4
   };
   const BAIHierarchy h      = bai->hierarchy;
   const PetscInt     fields = (PetscInt)h->p.fields;
@@ -468,7 +466,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
 
   PetscFunctionBegin;
   if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->scaling.left) { /* of earlier values */
+  if (h->scaling.left) { /* from earlier values */
     PetscBool fits;
 
     PetscCall(BAIScalingFits(&h->scaling, fields, &fits));
@@ -486,7 +484,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj, "Levels are of the matrix with its %s scaled\n",
                       h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
-  if (h->chip) { /* where residuals are those of the matrix itself: it stays off the chip */
+  if (h->chip) { /* the residuals must be those of the unscaled matrix, so it stays off the chip */
     PetscCall(BAIScalingReset(&h->scaling));
     BAILevelsDestroy(&h->levels);
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
@@ -499,8 +497,8 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
 }
 
 /*
-   Levels for this matrix as it is now. Nothing is done if it is the same matrix in the same state with the same
-   options. After an error there are none
+   Sets up levels for the present state of the matrix and options, unless that has been done. After an error there are
+   none
 */
 PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
 {
@@ -515,7 +513,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Levels for this matrix, unless they are as asked */
+/* Sets up levels unless they are set up for the present options and solve */
 PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 {
   PetscBool is;
@@ -526,7 +524,7 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z is a cycle for r, or, with conjugate, the conjugate of one for that of r */
+/* Sets z to a cycle for r, or, with conjugate, to the conjugate of a cycle for the conjugate of r */
 PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
 {
   BAIHierarchy     h = bai->hierarchy;
@@ -536,7 +534,7 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
 
   PetscFunctionBegin;
   if (!h->finite) {
-    PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* by which a KSP finds that the set-up has failed */
+    PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* tells the KSP that the set-up failed */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (conjugate) {

@@ -1,6 +1,6 @@
 /*
-   Many levels of a matrix, as PCBAIMG has them, and the matrix on the chip of KSPBAI: from Mat and Vec to levels.h,
-   which has levels of one rank. Levels across ranks are made of these, see ranks.c
+   The multigrid hierarchy of a PCBAIMG, and the matrix on the chip of a KSPBAI: from Mat and Vec to levels.h, which has
+   levels of one rank. ranks.c combines these to levels across ranks
 */
 #pragma once
 
@@ -8,61 +8,61 @@
 #include "levels.h"
 
 enum {
-  BAI_LONGEST_ROW = 1000, /* rows with more entries are not for levels, as a thread of a GPU goes through them alone */
+  BAI_LONGEST_ROW   = 1000, /* there are no levels if a row has more entries, as a single GPU thread would process it */
   BAI_CHIP_NONZEROS = 4194304 /* matrices with more entries are not tried on the chip: GPUs hold up to 3 million */
 };
 
-/* Two sums over a Hermitian matrix that would be equal but for rounding differ by at most this times the rounding error
-   of their terms */
+/* Bound on the difference of two sums over a Hermitian matrix that are equal but for rounding, relative to their
+   terms */
 #define BAI_SUM_ROUNDING (1e5 * PETSC_MACHINE_EPSILON)
 
-/* Constants on each field, where these are coupled and no near null space is attached: modes.c */
+/* The fields of a matrix with coupled fields and no near null space attached, on which constants are taken, see
+   modes.c */
 typedef struct {
-  int count; /* 0: none */
+  int count; /* 0: no such fields */
   Vec constant[BAI_LEVELS_MODES];
 } BAIFields;
 
-/* Options as users set them */
 typedef struct {
 #define OPTION(field, Function, type, ...) type field;
 #include "../pc/baimg/options.def"
 #undef OPTION
 } BAILevelsOptions;
 
-typedef struct BAIAggregates_ *BAIAggregates; /* ../pc/baimg/aggregates.c */
-typedef struct BAIRankLevels_ *BAIRankLevels; /* ranks.c */
+typedef struct BAIAggregates_ *BAIAggregates; /* see ../pc/baimg/aggregates.c */
+typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.c */
 
 struct BAIHierarchy_ {
-  /* The request */
+  /* State that determines the next set-up */
   BAILevelsOptions options;
-  PetscBool        chip;       /* Of a KSPBAI: there are no levels, but the matrix may stay on the chip of a GPU */
-  PetscBool        deferred;   /* The KSP does not apply the PCBAIMG, so levels are made when somebody else does */
-  PetscBool        no_over;    /* Overcorrection of coarse levels made the cycle indefinite, so there is none */
-  PetscBool        not_single; /* Levels in single precision failed */
-  PetscBool        solving;    /* A KSPSolve() is going on */
-  int              single;     /* BAILevelsParameters.single if users set none */
-  BAIAggregates    aggregates; /* The aggregates of users, or NULL */
+  PetscBool        chip;       /* of a KSPBAI without levels, whose matrix may stay on the chip of a GPU */
+  PetscBool        deferred;   /* the KSP does not apply the PCBAIMG, so levels are made at its first application */
+  PetscBool        no_over;    /* overcorrection made the cycle indefinite, so it is off */
+  PetscBool        not_single; /* levels in single precision failed */
+  PetscBool        solving;    /* a KSPSolve() is running */
+  int              single;     /* BAILevelsParameters.single, if the user set no precision */
+  BAIAggregates    aggregates; /* aggregates of the user, or NULL */
 
-  /* The request at the last set-up */
+  /* The options at the last set-up */
   PetscInt64 change; /* BAI.change */
   PetscBool  no_over_set;
   int        single_set;
   BAIBackend backend_set;
 
   /* The levels */
-  PetscBool           ready;   /* They are set up on all ranks */
-  PetscBool           finite;  /* No diagonal entry is NaN or infinite; else there are no levels */
-  BAILevels           levels;  /* NULL: none are set up, or this rank has no rows */
-  BAIRankLevels       ranks;   /* The levels across several ranks, or NULL */
-  PC                  jacobi;  /* Replaces the cycle if a row is too long for levels, else NULL */
-  BAIBackend          backend; /* Never auto */
+  PetscBool           ready;   /* levels are set up on all ranks */
+  PetscBool           finite;  /* all diagonal entries are finite; otherwise there are no levels */
+  BAILevels           levels;  /* NULL if none are set up, or this rank has no rows */
+  BAIRankLevels       ranks;   /* levels across several ranks, or NULL */
+  PC                  jacobi;  /* replaces the cycle if a row is too long for levels, otherwise NULL */
+  BAIBackend          backend; /* never auto */
   BAILevelsParameters p;
   BAILevelsInfo       info;
-  PetscBool           hermitian; /* The matrix of all ranks is Hermitian, with a diagonal of one sign */
-  PetscBool           negative;  /* That sign is negative */
-  PetscReal           multiple;  /* The memory of all ranks' levels, as a multiple of that of the matrix */
-  PetscLogDouble      seconds;   /* The time of the last set-up */
-  double              flops;     /* Flops of a cycle on this rank without the gathered level */
+  PetscBool           hermitian; /* the matrix of all ranks is Hermitian, with a diagonal of one sign */
+  PetscBool           negative;  /* the diagonal is negative */
+  PetscReal           multiple;  /* memory of the levels of all ranks, as a multiple of the memory of the matrix */
+  PetscLogDouble      seconds;   /* time of the last set-up */
+  double              flops;     /* flops of a cycle on this rank, without the gathered level */
   double              flops_product;
   PetscInt            setups, updates;
 
@@ -70,10 +70,10 @@ struct BAIHierarchy_ {
   BAIScaling scaling;
 
   /* The matrix */
-  BAIMatrix  M;      /* This rank's part: its arrays, which must stay where they are */
-  PetscBool  device; /* These arrays are on a device */
-  BAIVersion of;     /* The matrix of users at the last set-up */
-  Vec        b, x;   /* Copies of vectors that are elsewhere than the matrix */
+  BAIMatrix  M;      /* this rank's part: pointers to arrays that must stay in place */
+  PetscBool  device; /* these arrays are on a device */
+  BAIVersion of;     /* version of the user's matrix at the last set-up */
+  Vec        b, x;   /* copies of vectors that are not where the matrix is */
 };
 
 /* hierarchy.c */
@@ -86,7 +86,7 @@ PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
 
-/* Whether levels are set up as options and solves ask for them, on the stream that PETSc works on now */
+/* Whether levels are set up for the current options, solve and stream of PETSc */
 static inline PetscErrorCode BAIHierarchyIsAsAsked(const BAI *bai, PetscBool *is)
 {
   const BAIHierarchy h      = bai->hierarchy;
@@ -111,16 +111,16 @@ static inline PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Flops of a solve by the engine on this rank */
+/* Flops on this rank of a solve by the engine in its iterations */
 static inline PetscLogDouble BAISolveFlops(const struct BAIHierarchy_ *h, BAIInt its)
 {
   return (PetscLogDouble)(its + 1) * (h->flops + h->flops_product);
 }
 
-/* vec.c: the arrays of b and x during a call of the engine */
+/* The arrays of b and x during a call of the engine, see vec.c */
 typedef struct {
-  Vec        b, x;   /* those of the caller, or copies of them */
-  BAIAccess  access; /* to x */
+  Vec        b, x;   /* vectors of the caller, or copies of them */
+  BAIAccess  access; /* of x */
   BAIScalar *barray, *xarray;
 } BAILevelsVectors;
 
@@ -146,9 +146,8 @@ PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscBool      BAIRankLevelsSolve(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscErrorCode BAIRankLevelsError(BAIRankLevels);
 
-/* A source of aggregates beside the engine: for the matrix A, of type aij, it sets p->given and what belongs to that,
-   or leaves p as it is. What it sets stays where it is as long as the levels do. Other ranks may fail where this one
-   does not */
+/* A source of aggregates besides the engine: sets p->given and the fields that belong to it for the matrix A of type
+   aij, or leaves p unchanged. Its arrays must live as long as the levels. It may fail on single ranks */
 typedef PetscErrorCode      BAICoarsening(const BAI *, Mat A, BAILevelsParameters *p);
 PETSC_INTERN BAICoarsening  BAIAggregatesOfUsers; /* ../pc/baimg/aggregates.c */
 PETSC_INTERN PetscErrorCode BAIAggregatesDestroy(BAIAggregates *);

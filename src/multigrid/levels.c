@@ -1,6 +1,4 @@
-/*
-   Many levels: which backend does them, and how their operations are called
-*/
+/* Levels: choice of the backend, calls of its operations, and coarsening */
 #include "rowrules.h"
 #include "backend.h"
 #include <math.h>
@@ -41,7 +39,7 @@ BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p
   return status;
 }
 
-/* The error of this rank, or of another one */
+/* The status of this rank, or the error of another one */
 static BAIStatus Agree(const BAILevelsRanks *ranks, BAIStatus status)
 {
   if (!ranks || !ranks->agree(ranks->context, status) || status.code) return status;
@@ -54,7 +52,7 @@ static BAIStatus GivenUp(int code)
               : BAIStatusOf(BAI_OK);
 }
 
-/* Rows of an array of a level that are sent, and those that come from other ranks for ghosts; so many bytes each */
+/* An array of a level: entries of sent rows, and of ghosts from other ranks, of size bytes each */
 typedef struct {
   void *sent, *ghost;
 } Exchanged;
@@ -80,8 +78,8 @@ static void Free(Exchanged *e)
   free(e->ghost);
 }
 
-/* The matrix of the level behind this one, of this rank, when other ranks have said which aggregates ghosts are in and,
-   with modes, what their rows of P are */
+/* Computes this rank's part of the matrix of the next level, after the exchange of the aggregates of ghosts and, with
+   modes, of their rows of P */
 static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes)
 {
   Exchanged aggregates = {NULL, NULL}, P = {NULL, NULL};
@@ -104,7 +102,7 @@ static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int leve
   return status;
 }
 
-/* Softens the couplings of a level when other ranks have said what the sides of ghosts are */
+/* Overcorrects the couplings of a level, after the exchange of the data of ghosts */
 static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level, int exchange)
 {
   Exchanged sides  = {NULL, NULL};
@@ -184,14 +182,14 @@ void BAILevelsDestroy(BAILevels *levels)
   *levels = NULL;
 }
 
-/* A level's part of a cycle: two visits, and the residual between them, or a product with its inverse */
+/* Flops of a level in a cycle: two smoothing steps and a residual, or a product with the inverse */
 static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters, int exact)
 {
   return exact ? 2.0 * (double)level->rows * (double)level->rows
                : 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz;
 }
 
-/* Rows are those of all ranks, as they say which levels are visited twice */
+/* The numbers of rows are global, as they determine the levels that are visited twice */
 double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
 {
   double visits = 1, flops = 0;

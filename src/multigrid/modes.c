@@ -1,16 +1,16 @@
 /*
-   The near null space that coarse levels get: the one that is attached to the matrix; or else, where the fields of a
-   matrix with a block size are strongly coupled, a constant on each of them
+   The near null space of coarse levels: the one attached to the matrix, or else a constant on each field, if the matrix
+   has a block size and its fields are strongly coupled
 */
 #include "hierarchy.h"
 #include "../common/hash.h"
 #include <petsc/private/petscimpl.h>
 
-/* Fields are strongly coupled if entries between different ones have at least this norm, as a part of that of entries
-   within fields */
-static const PetscReal strong = 0.1, annihilated = 0.25; /* the mean of |(A w)_i| / (|a_ii| w_i), at most */
+/* Fields are strongly coupled if the norm of the entries between fields is at least this part of the norm within
+   fields */
+static const PetscReal strong = 0.1, annihilated = 0.25; /* largest mean of |(A w)_i| / (|a_ii| w_i) */
 
-/* w on one field, with the sign of a hash if signs, and zero on the others */
+/* Sets v to w on one field, with pseudorandom signs if signs, and to zero on the other fields */
 static PetscErrorCode OnField(Vec w, PetscInt fields, PetscInt field, PetscBool signs, Vec v)
 {
   const PetscScalar *in;
@@ -32,8 +32,9 @@ static PetscErrorCode OnField(Vec w, PetscInt fields, PetscInt field, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds, over all rows i, squares of w_i y_i to those of this field or of the others, for y = A r with random signs r:
-   that is the sum of the squares of the entries that couple them. And the magnitudes of y_i / (d_i w_i) */
+/* With y = A r for random signs r on one field, adds over all rows i the squares of w_i y_i to square[0] if i is in
+   this field and to square[1] otherwise, which estimates the squares of the entries that couple them; and |y_i / (d_i
+   w_i)| to ratio */
 static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, PetscReal square[2], PetscReal *ratio)
 {
   const PetscScalar *scale, *diagonal, *value;
@@ -58,9 +59,9 @@ static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether constants on each field have to be on coarse levels together: rows of different fields are strongly coupled,
-   and A nearly annihilates them. The unknowns of an element of a discontinuous method are coupled as strongly, but it
-   is a sum over all of them that is annihilated */
+/* Whether the coarse levels must represent a constant on each field: the fields are strongly coupled, and A nearly
+   annihilates these constants. The unknowns of an element of a discontinuous method are coupled as strongly, but A
+   annihilates only a constant on all of them */
 static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
 {
   Vec       d, w, v, y;
@@ -105,8 +106,8 @@ PetscErrorCode BAIFieldsReset(BAIFields *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes a constant on each field if a matrix without near null space asks for that; the transposed operator has those
-   of the other one */
+/* Finds whether a matrix without near null space needs a constant on each field. A transposed operator takes the result
+   of the original one */
 PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
 {
   BAIFields   *f = &bai->hierarchy->fields;
@@ -133,7 +134,6 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a vector is the constant, or zero */
 static PetscErrorCode IsConstant(Vec v, PetscBool *is)
 {
   PetscScalar sum;
@@ -150,8 +150,9 @@ static PetscErrorCode IsConstant(Vec v, PetscBool *is)
 }
 
 /*
-   The near null space of the matrix of users, as the modes of its coarse levels: vector k of them, NULL for the
-   constant. None if it has the constant alone, which coarse levels have in any case. id: of others it is another one
+   Gets the near null space of the user's matrix as the modes of its coarse levels; mode[k] is NULL for a constant.
+   There are none if the near null space is the constant alone, which coarse levels always represent. id changes with
+   the vectors
 */
 PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, uint64_t *id)
 {
@@ -180,7 +181,7 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
     PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
     *id = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);
   }
-  if (!constant && n == 1 && bai->hierarchy->ready && bai->hierarchy->p.modes_id == *id) /* as set-up found out */
+  if (!constant && n == 1 && bai->hierarchy->ready && bai->hierarchy->p.modes_id == *id) /* as the last set-up found */
     constant = (PetscBool)!bai->hierarchy->p.modes;
   else if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
   if (!n || (n == 1 && count == 1 && constant)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,8 +216,8 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors of the near null space of A become those of L A R; NULL is the constant. The caller destroys them. P for A^T
-   is that for A, so its vectors are divided by the same ones */
+/* Converts vectors of the near null space of A to vectors of L A R; NULL is the constant. The caller destroys them. As
+   A^T uses the P of A, its vectors are divided by the same scaling */
 PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, Vec mode[])
 {
   const BAIScaling *s     = &bai->hierarchy->scaling;

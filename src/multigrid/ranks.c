@@ -1,53 +1,53 @@
 /*
-   Many levels of a matrix that is distributed over ranks
+   Multigrid levels of a matrix that is distributed over ranks
 
-   The rows of an aggregate are of one rank. Coarse matrices are distributed as the aggregates are. The engine has this
-   rank's part of each level, see levels.h; here is what ranks tell each other. Where a level is small, each rank
-   gathers all of it and has levels for that by itself, called the rest: all ranks compute the same, so nothing is sent
-   back. Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on
-   together; with modes, those of all rows
+   Aggregates never cross rank boundaries, and coarse matrices are distributed like the aggregates. The engine has this
+   rank's part of each level, see levels.h; this file does the communication between ranks. The first small level is
+   gathered: each rank has its own copy of it, and levels for the copy, called the rest. All ranks compute the same
+   there, so nothing is sent back. The aggregates of the rest are boxes if its finest level is a grid, otherwise the
+   aggregates that the ranks would find together; with modes, aggregates of all rows
 */
 #include "hierarchy.h"
 #include "rules.h"
 
 enum {
-  GATHER_FRACTION   = 8,       /* a level is small if it has at most this part of a rank's rows of the finest level */
-  GATHER_MAX_ROWS   = 1 << 15, /* and at most so many rows: all ranks do the work of a small level */
-  GATHER_MIN_ROWS   = BAI_LEVELS_SMALL, /* or so few that a cycle there takes as long as an exchange */
-  GATHER_IF_STALLED = 100000 /* a level of at most so many rows is gathered if hardly any of them are aggregated */
+  /* a level is small if it has at most this fraction of a rank's rows of the finest level */
+  GATHER_FRACTION   = 8,
+  GATHER_MAX_ROWS   = 1 << 15,          /* and at most this number of rows, as all ranks do its work */
+  GATHER_MIN_ROWS   = BAI_LEVELS_SMALL, /* or if it has so few rows that a cycle takes no longer than an exchange */
+  GATHER_IF_STALLED = 100000            /* a level of at most this number of rows is gathered if coarsening stalls */
 };
 
-/* A level that is distributed */
 typedef struct {
   BAIHalo  halo;
-  PetscInt m, first, rows; /* rows of this rank, the first of them among those of all ranks, and all */
-  PetscInt aggregates;     /* of all ranks, 0: it is the last level */
+  PetscInt m, first, rows; /* rows of this rank, first global row, global number of rows */
+  PetscInt aggregates;     /* on all ranks; 0: last level */
 } Level;
 
-/* Numbers that all ranks have, one after the other */
+/* Offsets of the parts that each rank contributes to a gathered array */
 typedef struct {
   PetscMPIInt size, *count, *first;
 } Parts;
 
 struct BAIRankLevels_ {
   BAI            *bai;
-  int             last, count; /* the last level that ranks made together; levels that stay distributed */
+  int             last, count; /* last level that ranks made together; number of levels that stay distributed */
   Level           level[BAI_LEVELS_MOST + 1];
-  BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* what the engine is told of them, or of rest */
-  Mat             rest;                        /* level number count, all of it, NULL: there is none; */
-  PetscInt       *i, *j;                       /* its arrays, */
+  BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* exchanges of these levels or of the rest, for the engine */
+  Mat             rest;                        /* all of level number count, or NULL */
+  PetscInt       *i, *j;                       /* arrays of rest */
   PetscScalar    *a;
-  Parts           parts;  /* whose rows are which, */
-  BAILevels       levels; /* and levels for it */
+  Parts           parts;  /* rows of rest by rank */
+  BAILevels       levels; /* levels of rest */
   BAILevelsInfo   info;
-  BAIHalo         everyone; /* rows of it go to all ranks that have some */
+  BAIHalo         everyone; /* halo in which every rank with rows reads all rows of rest */
   Vec             b, x;
-  double          flops_rest; /* of a cycle for rest */
-  BAIMailbox      mailbox;    /* ranks write to each other's memory, NULL: they do not; */
-  PetscBool       solves;     /* and the engine does whole solves of all of them */
-  int             single;     /* the distributed levels are in single precision */
+  double          flops_rest; /* flops of a cycle on rest */
+  BAIMailbox      mailbox;    /* memory in which ranks write to each other, or NULL */
+  PetscBool       solves;     /* the engine solves on all ranks together */
+  int             single;     /* distributed levels are in single precision */
   const char     *stop;
-  PetscErrorCode  code; /* of what the engine called */
+  PetscErrorCode  code; /* error of the last function that the engine called */
 };
 
 static PetscErrorCode DestroyParts(Parts *parts)
@@ -57,7 +57,7 @@ static PetscErrorCode DestroyParts(Parts *parts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The mailboxes are for others when no rank writes to them any longer; collective */
+/* Ends access to the mailboxes, so that they can be used otherwise; collective */
 static PetscErrorCode Disconnect(BAIRankLevels R)
 {
   const BAILevels levels = R->bai->hierarchy->levels;
@@ -92,8 +92,8 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes ranks agree: on whether the matrix is Hermitian, its sign, precision, and by how much couplings are
- * softened, as the signs of all say */
+/* Makes ranks agree whether the matrix is Hermitian, on its sign, on the precision, and on the overcorrection factor
+   for the couplings of all ranks */
 static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
 {
   const BAIHierarchy   h       = bai->hierarchy;
@@ -117,7 +117,7 @@ static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The levels are that of a halo, or rest, which begins where the distributed levels end */
+/* The halo of a distributed level, or of rest, which follows the distributed levels */
 static BAIHalo *HaloOf(BAIRankLevels R, int level)
 {
   return R->rest && level == R->count ? &R->everyone : &R->level[level].halo;
@@ -131,7 +131,7 @@ static void Share(BAIRankLevels R, int level)
                                        halo->n ? (BAIInt)halo->sends : 0, (const BAIInt *)halo->row};
 }
 
-/* The functions that the engine calls while it makes levels: see BAILevelsRanks */
+/* The functions that the engine calls while it makes levels, see BAILevelsRanks */
 static int AgreeOnStatus(void *context, BAIStatus status)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
@@ -219,7 +219,6 @@ static PetscErrorCode Gather(MPI_Comm comm, const Parts *parts, MPI_Datatype typ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array of a level of this rank; collective */
 static PetscErrorCode Get(BAI *bai, BAILevelsArray array, int l, PetscInt count, void *to)
 {
   const BAILevels levels = bai->hierarchy->levels;
@@ -231,7 +230,7 @@ static PetscErrorCode Get(BAI *bai, BAILevelsArray array, int l, PetscInt count,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* This rank's rows of a level, with the columns of the whole matrix, ascending */
+/* Gets this rank's rows of a level with global columns in ascending order */
 static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, PetscInt **j, PetscScalar **a)
 {
   Level    *L = &R->level[l];
@@ -259,7 +258,6 @@ static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of a level's matrix on each rank */
 static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
 {
   const MPI_Comm comm = PetscObjectComm(bai->obj);
@@ -289,7 +287,7 @@ static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array of a level, with so many entries of a type for each of its rows, of all rows on each rank */
+/* Gathers an array of a level on each rank: columns entries of a type for each row */
 static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, PetscInt columns,
                                   MPI_Datatype type, void *mine, void *all)
 {
@@ -320,7 +318,7 @@ static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, BAILevelsArray ar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With modes: those on all rows of the last level, one after the other, on each rank */
+/* With modes, gathers the modes on all rows of the last level on each rank, one after the other */
 static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
 {
   const Level   *L     = &R->level[R->last];
@@ -339,7 +337,8 @@ static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of level number R->count on each rank, and levels for it; those behind it say what its aggregates are */
+/* Gathers level number R->count on each rank and makes levels for it, whose aggregates are those of the following
+   distributed levels */
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
 {
   const BAIHierarchy  h = bai->hierarchy;
@@ -390,7 +389,6 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows up to which a level is small */
 static PetscInt Small(const BAI *bai, PetscInt rows)
 {
   PetscMPIInt size;
@@ -399,7 +397,7 @@ static PetscInt Small(const BAI *bai, PetscInt rows)
   return PetscMax(GATHER_MIN_ROWS, PetscMin(GATHER_MAX_ROWS, rows / size / GATHER_FRACTION));
 }
 
-/* Replaces the numbers of this rank by those of all ranks together, but for flops; bytes are the sum of all of them */
+/* Replaces the properties of this rank by those of all ranks, except flops; bytes are added up */
 static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
 {
   enum {
@@ -417,7 +415,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   PetscFunctionBegin;
   if (h->levels) BAILevelsInfoGet(h->levels, &info);
   sum[BAI_LEVELS_MOST][0] = info.bytes + R->info.bytes;
-  info.levels             = R->count + (R->rest ? 1 : 0); /* of the cycle; the work of the last one is that of rest */
+  info.levels             = R->count + (R->rest ? 1 : 0); /* of the cycle; rest does the work of the last one */
   info.hermitian          = h->hermitian;
   for (int l = 0; l < info.levels; l++) {
     if (!h->levels || l == R->count) info.level[l] = (BAILevelInfo){.rows = 0};
@@ -453,14 +451,13 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether BAILevelsSolve() is for all ranks together; R is NULL where there are no levels */
+/* Whether BAILevelsSolve() may be called on all ranks together; R is NULL without levels */
 PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
 {
   return (PetscBool)(R && R->solves);
 }
 
-/* The error that ended a solve of all ranks, if PETSc was called within it; the engine only knows that it was given
-   up. The next solve begins without one */
+/* The PETSc error that ended a solve of all ranks, of which the engine knows only that a function failed; clears it */
 PetscErrorCode BAIRankLevelsError(BAIRankLevels R)
 {
   const PetscErrorCode code = R ? R->code : PETSC_SUCCESS;
@@ -469,13 +466,12 @@ PetscErrorCode BAIRankLevelsError(BAIRankLevels R)
   return code;
 }
 
-/* How many levels are distributed */
 int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
 {
   return R->count;
 }
 
-/* x is a cycle for b, which may be elsewhere than the matrix */
+/* Sets x to a cycle for b; both may be on another memory than the matrix */
 static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double flops, Vec b, Vec x)
 {
   BAILevelsVectors v;
@@ -483,7 +479,7 @@ static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double fl
   PetscInt         rows;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(b, &rows)); /* the arrays of 0 rows may be NULL */
+  PetscCall(VecGetLocalSize(b, &rows)); /* arrays of 0 rows may be NULL */
   PetscCall(BAIHierarchyBind(R->bai, b, x, PETSC_TRUE, &v));
   if (rows) status = BAILevelsApply(levels, v.barray, v.xarray);
   PetscCall(BAIHierarchyUnbind(R->bai, x, &v));
@@ -493,7 +489,7 @@ static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double fl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The arrays of b and x, which stay where they are: the engine writes to the first and reads the second */
+/* Gets the arrays of b, which the engine writes, and x, which it reads. They stay in place */
 static PetscErrorCode GetRestArrays(const BAIRankLevels R, BAIScalar **b, BAIScalar **x)
 {
   const BAIHierarchy h = R->bai->hierarchy;
@@ -513,11 +509,11 @@ static PetscErrorCode SolveRest(const BAIRankLevels R)
   PetscFunctionBegin;
   PetscCall(GetRestArrays(R, &b, &x)); /* b was written */
   PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
-  PetscCall(GetRestArrays(R, &b, &x)); /* x is where it will be read */
+  PetscCall(GetRestArrays(R, &b, &x)); /* x is where the engine reads it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The function that the engine calls within a cycle */
+/* Solves the gathered level; called by the engine within a cycle */
 static int Rest(void *context)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
@@ -541,7 +537,7 @@ static int Largest(void *context, BAIReal *value)
   return R->code ? 1 : 0;
 }
 
-/* The engine is told which levels the cycle has */
+/* Tells the engine which levels belong to the cycle */
 static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
 {
   const BAIHierarchy    h      = bai->hierarchy;
@@ -565,7 +561,7 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ranks write to each other's memory in a cycle, if all of them can; collective */
+/* Lets ranks write to each other's memory in a cycle, if all of them can; collective */
 static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 {
   const BAILevels   levels = bai->hierarchy->levels;
@@ -623,7 +619,6 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The levels that ranks make together */
 static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small)
 {
   const BAIHierarchy   h     = bai->hierarchy;
@@ -646,8 +641,8 @@ static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgree
 }
 
 /*
-   Levels for a matrix of several ranks; what this rank's rows are like was found out. Whether all of it is Hermitian is
-   found out here. Collective
+   Sets up levels for a matrix on several ranks, after the matrix of each rank was examined; finds whether all of it is
+   Hermitian. Collective
 */
 PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
 {
@@ -674,7 +669,7 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   Share(R, 0);
   small = Small(bai, L->rows);
   PetscCall(MakeLevels(bai, R, &agreed, small));
-  /* all levels are distributed, or those down to the first that is small */
+  /* All levels are distributed, or all before the first small one */
   while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
   if (R->count == R->last + 1 && R->last + 1 < BAILevelsAtMost(&h->p) && R->level[R->last].rows <= GATHER_IF_STALLED)
     R->count = R->last;
@@ -685,7 +680,7 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The finest level is so small that each rank has all of it */
+/* Applies a cycle if even the finest level is gathered */
 static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
 {
   const Level       *L = R->level;
@@ -707,7 +702,7 @@ static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z is a cycle for r; a rank without rows only takes part in what all ranks agree on */
+/* Sets z to a cycle for r; a rank without rows only takes part in communication */
 PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
 {
   const BAIRankLevels R       = bai->hierarchy->ranks;

@@ -1,6 +1,6 @@
 /*
-   Rules for rows of a matrix while levels are made. Hosts and devices loop over rows in their own ways, and call the
-   same rules, so that they find the same levels
+   Rules for rows of a matrix during the set-up of levels. Host and device loop over rows in their own ways and call
+   these rules, so they find the same levels
 */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "../common/rows.h"
 #include <float.h>
 
-/* The diagonal entry of a row, 0 if it is missing, and the sum of the magnitudes of the others */
+/* Returns the diagonal entry of a row, or 0 if it is missing, and in sum the sum of the magnitudes of the others */
 BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
 {
   BAIScalar d = 0;
@@ -22,11 +22,11 @@ BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
   return d;
 }
 
-/* The entry in a column of a row, whose columns may be in any order; 0 if it is missing */
+/* Returns the entry of a row in a column, or 0 if it is missing. The columns of a row may be in any order */
 BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
 {
   enum {
-    FEW = 8 /* entries that are looked through one by one */
+    FEW = 8 /* number of entries that are searched one by one */
   };
   BAIIndex low = A->i[row], high = A->i[row + 1];
 
@@ -43,22 +43,21 @@ BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
   return 0;
 }
 
-/* The findings of a look at rows. They are copied whole, so there is no padding */
+/* Properties of a set of rows. The struct is copied as a whole, so it has no padding */
 typedef struct {
-  int64_t  bad;           /* the first row whose diagonal entry is zero or missing */
+  int64_t  bad;           /* first row whose diagonal entry is zero or missing */
   double   less, more;    /* sums of the magnitudes of negative couplings, and of the others */
-  double   norm;          /* the largest sum of the magnitudes of a row */
+  double   norm;          /* largest sum of magnitudes of a row */
   double   skew, coupled; /* see BAILevelsInfo */
-  double   least, most;   /* the least and the largest magnitude of a diagonal entry */
-  double   ratio2;        /* the sum over rows of the squares of what BAILevelsInfo.ratio is of */
-  uint64_t pattern;       /* a hash of the places of entries */
-  int      other;         /* rows that are not as in a Hermitian matrix with a positive diagonal */
-  int      opposite;      /* rows that are not as in a Hermitian matrix with a negative diagonal */
-  int      zeros;         /* rows of zeros */
-  int      longest;       /* the largest number of entries of a row */
+  double   least, most;   /* smallest and largest magnitude of a diagonal entry */
+  double   ratio2;        /* sum over rows of the squares whose root mean square is BAILevelsInfo.ratio */
+  uint64_t pattern;       /* hash of the nonzero pattern */
+  int      other;         /* number of rows that contradict a Hermitian matrix with a positive diagonal */
+  int      opposite;      /* number of rows that contradict a Hermitian matrix with a negative diagonal */
+  int      zeros;         /* number of zero rows */
+  int      longest;       /* largest number of entries of a row */
 } BAIFindings;
 
-/* Before a look at n rows */
 BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
 {
   const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0, 0};
@@ -66,7 +65,6 @@ BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
   return none;
 }
 
-/* The findings of two sets of rows together */
 BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindings *b)
 {
   const BAIFindings both = {a->bad < b->bad ? a->bad : b->bad,
@@ -87,9 +85,9 @@ BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindin
   return both;
 }
 
-/* Looks at every step-th entry of a row, from number first on; size is the sum of the magnitudes of the row. A rank's
-   rows begin with this one among all rows, and ghost has the numbers of ghosts. Returns whether some a_ij differs from
-   conj(a_ji) by more than rounding; without a search no a_ji is looked for */
+/* Examines every step-th entry of a row from entry number first on. size is the sum of magnitudes of the row, begin the
+   first global row of this rank, and ghost has the global numbers of ghosts. Returns whether some a_ij differs from
+   conj(a_ji) by more than rounding; without search it looks up no a_ji */
 BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *ghost, BAIIndex row, BAIReal size,
                                 int first, int step, int search, BAIFindings *found)
 {
@@ -114,7 +112,8 @@ BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *gh
   return other;
 }
 
-/* Looks at a row but for its entries: d and sum are those of BAIDiagonal(), other is of all of its entries */
+/* Adds the findings of a row, except of its single entries. d and sum are the results of BAIDiagonal(), other of
+   BAILookAtEntries() over all entries */
 BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIReal sum, int other, BAIFindings *found)
 {
   const BAIReal  magnitude = BAIAggregateMagnitude(d);
@@ -132,7 +131,7 @@ BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIRea
   if (length > found->longest) found->longest = (int)length;
 }
 
-/* Looks at the couplings of a row of a grid to its neighbours */
+/* Adds the couplings of a row of a grid to its neighbours to look */
 BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIIndex row, BAIGridLook *look)
 {
   BAIInt at[3];
@@ -145,7 +144,7 @@ BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIInd
     if (A->j[k] >= A->n || w == 0) continue;
     if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look->other = 1;
     axis = BAIGridAxis(offset);
-    for (int d = 0; d < 3; d++) { /* so that a device keeps the sums in registers */
+    for (int d = 0; d < 3; d++) { /* unrolled, so that a device keeps the sums in registers */
       if (axis != d || w == 0) continue;
       look->sum[d] += w;
       look->count[d]++;
@@ -155,8 +154,8 @@ BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIInd
   }
 }
 
-/* The rows of box c of a grid become aggregate c. A row without couplings goes along with its box only if all rows of
-   the box are so */
+/* Makes the rows of box c of a grid aggregate c. Rows without couplings belong to it only if no row of the box has
+   any */
 BAI_INLINE void BAIGridAggregate(const BAIRows *A, const BAINumbering *grid, const BAIBox *box,
                                  const BAINumbering *next, BAIIndex c, BAIIndex *aggregate)
 {
@@ -181,19 +180,20 @@ BAI_INLINE void BAIGridAggregate(const BAIRows *A, const BAINumbering *grid, con
   }
 }
 
-/* Rows are matched in pairs: mate[i] is the other one, or i itself, or -1 for those that stay alone; at the end, -2 - j
-   for those that join the pair whose first row is j */
+/* Matching of rows in pairs: mate[i] is the partner of row i, or i before it has one, or -1 if row i stays in no
+   aggregate; at the end also -2 - j, if row i joins the pair whose first row is j */
 typedef struct {
   BAIRows         A;
-  int             both;  /* the coupling of two rows is the sum of what each of them has of the other */
-  int             exact; /* weights are compared as they are, see BAIMatchWeight() */
-  int             join;  /* rows propose to pairs */
-  const BAIIndex *field; /* only rows with the same number are matched; NULL: all have the same */
+  int             both;  /* the coupling of two rows is |a_ij + conj(a_ji)| */
+  int             exact; /* weights are compared exactly, see BAIMatchWeight() */
+  int             join;  /* unmatched rows propose to pairs */
+  const BAIIndex *field; /* only rows of equal field are matched; NULL: any rows */
   BAIIndex       *mate;
   BAIReal        *d; /* magnitudes of diagonal entries */
 } BAIMatching;
 
-/* Whether row i may be matched. leave: rows that dominate stay alone; 2: on the finest level */
+/* Sets d[i] and mate[i]. Rows without couplings are not matched, nor are dominant rows unless leave is 0; leave > 1 if
+   row i is of the finest level */
 BAI_INLINE void BAIMatchBegin(const BAIMatching *m, BAIIndex i, int leave)
 {
   BAIReal sum;
@@ -202,8 +202,8 @@ BAI_INLINE void BAIMatchBegin(const BAIMatching *m, BAIIndex i, int leave)
   m->mate[i] = sum == 0 || (leave && BAILevelsIsAlone(m->d[i], sum, leave > 1)) ? -1 : i;
 }
 
-/* The row that row i proposes to, if it is not matched yet, or -1: one that is not matched, or, if it is to join, the
-   first of a pair; and its weight */
+/* Returns the row that an unmatched row i proposes to, or -1: an unmatched row, or the first row of a pair if rows join
+   pairs; and the weight of the proposal */
 BAI_INLINE BAIIndex BAIProposal(const BAIMatching *m, BAIIndex i, BAIReal *weight)
 {
   const BAIRows *A    = &m->A;
@@ -235,22 +235,23 @@ BAI_INLINE BAIIndex BAIProposal(const BAIMatching *m, BAIIndex i, BAIReal *weigh
   return m->join && m->mate[to] < to ? m->mate[to] : to;
 }
 
-/* The first row of the pair that row i is in, or itself */
+/* The first row of the pair that row i belongs to, or i */
 BAI_INLINE BAIIndex BAIFirstOfPair(const BAIIndex *mate, BAIIndex i)
 {
   return mate[i] < -1 ? -2 - mate[i] : mate[i] >= 0 && mate[i] < i ? mate[i] : i;
 }
 
-/* For each entry of a coarse matrix, and for each aggregate, what softens couplings: see BAISoftened() */
+/* The data for the overcorrection of each entry of a coarse matrix, see BAISoftened() */
 typedef struct {
-  BAIIndex      *first; /* entry k is the sum of first[k + 1] - first[k] entries of the finer matrix */
-  BAIIndex      *touch; /* rows of the row's aggregate that are coupled to the column's */
-  BAIIndex      *back;  /* rows of the column's aggregate that are coupled to the row's, where the column is a ghost */
-  BAILevelsSide *side;  /* of each aggregate */
+  BAIIndex *first; /* entry k is the sum of first[k + 1] - first[k] entries of the finer matrix */
+  BAIIndex *touch; /* number of rows of the entry's row aggregate that are coupled to its column aggregate */
+  /* number of rows of the column aggregate that are coupled to the row aggregate, if the column is a ghost */
+  BAIIndex      *back;
+  BAILevelsSide *side; /* data of each aggregate */
 } BAISides;
 
-/* Softens the couplings of row c of a coarse matrix by up to a factor of over. The sum of the row stays as it is, or
-   its real part, as the diagonal of a Hermitian matrix is real. ghost: the sides of ghosts */
+/* Divides the couplings of row c of a coarse matrix by up to over. The row sum does not change, except that it becomes
+   real, like the diagonal of a Hermitian matrix. ghost has the data of ghosts */
 BAI_INLINE void BAISoftenRow(const BAIRows *C, const BAISides *s, const BAILevelsSide *ghost, BAIReal over, BAIIndex c)
 {
   BAIIndex diagonal = -1;
@@ -283,8 +284,9 @@ BAI_INLINE void BAISoftenRow(const BAIRows *C, const BAISides *s, const BAILevel
   if (diagonal >= 0) C->a[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
 }
 
-/* The number added to the diagonal entry of a row in the sweeps; in and sum are the sums of the magnitudes of the other
-   entries inside the block and in the row. inverse: by what the sweeps multiply a residual of the matrix times scale */
+/* Returns the number that sweeps add to the diagonal entry of a row, and in inverse the factor by which they multiply a
+   residual of the matrix times scale. in and sum are the sums of magnitudes of the other entries inside the block and
+   in the row */
 BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, BAIReal scale, BAIReal *inverse)
 {
   const BAIReal d = BAIAggregateMagnitude(diagonal), extra = BAILevelsExtra(d, sum), all = d + extra;
@@ -294,17 +296,17 @@ BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, B
   return sign * extra;
 }
 
-/* A level whose aggregates are compared with its values, see BAIFits() */
+/* A level whose aggregates are compared with new values, see BAIFits() */
 typedef struct {
   BAIRows         A;
-  const BAIIndex *place;  /* of each row */
-  const BAIIndex *field;  /* of each row, NULL: there is one */
-  BAIIndex        points; /* rows of a point */
+  const BAIIndex *place;  /* place of each row in the numbering by aggregates */
+  const BAIIndex *field;  /* field of each row; NULL: there is one field */
+  BAIIndex        points; /* number of rows of a point */
   int             finest;
 } BAIFit;
 
-/* The largest coupling of a row to one of its field in another point. Returns whether the row dominates: what is of the
-   point itself counts as diagonal */
+/* Returns in largest the largest coupling of a row to its field in another point, and whether the row is dominant.
+   Entries within the point count as diagonal */
 BAI_INLINE int BAIFitRow(const BAIFit *fit, BAIIndex row, BAIReal *largest)
 {
   const BAIRows *A     = &fit->A;
@@ -326,8 +328,8 @@ BAI_INLINE int BAIFitRow(const BAIFit *fit, BAIIndex row, BAIReal *largest)
   return BAIFitDominates(d, sum, fit->finest);
 }
 
-/* The set of the points of an aggregate, whose rows have the places from begin to end - 1, to which strong couplings
-   lead from one of these rows */
+/* Bit set of the points of an aggregate, whose rows have the places begin to end - 1, to which this row has strong
+   couplings */
 BAI_INLINE uint32_t BAIFitLeads(const BAIFit *fit, BAIIndex row, BAIIndex begin, BAIIndex end)
 {
   const BAIRows *A = &fit->A;
@@ -349,8 +351,8 @@ BAI_INLINE uint32_t BAIFitLeads(const BAIFit *fit, BAIIndex row, BAIIndex begin,
 extern "C" {
 #endif
 
-/* Turns the findings about n rows into parameters of levels: info gets them, and over divides coarse couplings.
-   Levels like others are not of a Hermitian matrix. BAI_ERR_DIAGONAL if a row is bad */
+/* Turns the findings of n rows into info and the overcorrection factor over. Levels with parameter like are never
+   Hermitian. BAI_ERR_DIAGONAL if a row is bad */
 BAIStatus BAITakeFindings(const BAIFindings *, const BAILevelsParameters *, BAIInt n, BAILevelsInfo *, BAIReal *over);
 
 #if defined(__cplusplus)

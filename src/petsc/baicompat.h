@@ -1,5 +1,5 @@
 /*
-   Differences between the releases and configurations of PETSc, 3.18 to 3.26. No other file tests PETSC_VERSION
+   Differences between the releases (3.18 to 3.26) and configurations of PETSc. No other file tests PETSC_VERSION
 */
 #pragma once
 
@@ -10,7 +10,7 @@
   #define PETSC_SUCCESS 0
 #endif
 
-/* Before there were these, arrays of dense matrices are taken on the host */
+/* Releases without these functions get arrays of dense matrices on the host */
 #if PETSC_VERSION_LT(3, 19, 0)
 static inline PetscErrorCode MatDenseGetArrayReadAndMemType(Mat A, const PetscScalar **array, PetscMemType *memtype)
 {
@@ -50,7 +50,7 @@ typedef PetscOptionItems BAIOptionItems;
   #define KSPOrthogonalizationSetCGSRefinementType(ksp, type) KSPGMRESSetCGSRefinementType(ksp, type)
 #endif
 
-/* Members of the struct of a KSP: a file that uses these includes kspimpl.h */
+/* Members of the struct of a KSP: a file that uses these macros includes kspimpl.h */
 #if PETSC_VERSION_LT(3, 20, 0)
   #define BAIMinimumIterations(ksp)          ((void)(ksp), 0)
   #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))
@@ -59,14 +59,14 @@ typedef PetscOptionItems BAIOptionItems;
   #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
 #endif
 
-/* Whether KSPSetUp() scales the matrix by its diagonal after the set-up of the type, which later releases do not do */
+/* Whether KSPSetUp() scales the matrix by its diagonal after the set-up of the type, as earlier releases do */
 #if PETSC_VERSION_LT(3, 26, 0)
   #define BAIScalesDiagonal(ksp) ((ksp)->dscale)
 #else
   #define BAIScalesDiagonal(ksp) ((void)(ksp), PETSC_FALSE)
 #endif
 
-/* Whether the method reads x where the guess is zero: if not, KSPSolve() does not set it to zero before */
+/* Whether the method ignores x if the guess is zero, so that KSPSolve() need not zero it */
 #if PETSC_VERSION_LT(3, 20, 0)
   #define BAIGuessIsNotRead(ksp)        ((void)(ksp), PETSC_FALSE)
   #define BAISetGuessNotRead(ksp, flag) ((void)(ksp), (void)(flag))
@@ -83,14 +83,14 @@ typedef PetscOptionItems BAIOptionItems;
     ((ksp)->transpose_solve || (ksp)->transpose.solve_requested ? KSPSolveTranspose : KSPSolve)(ksp, b, x)
 #endif
 
-/* A PETSc as far as libraries built for different ones cannot be mixed */
+/* The properties of a PETSc that libraries cannot mix */
 typedef struct {
   int           major, minor;
   PetscDataType scalar, real;
-  size_t        index; /* bytes of a PetscInt */
+  size_t        index; /* size of a PetscInt in bytes */
 } BAIVariant;
 
-/* Words for a variant, as "PETSc 3.18 (complex scalars of double precision, 32-bit indices)" */
+/* Describes a variant, as "PETSc 3.18 (complex scalars of double precision, 32-bit indices)" */
 static inline PetscErrorCode BAIVariantName(const BAIVariant *v, char name[], size_t len)
 {
   PetscFunctionBegin;
@@ -104,10 +104,10 @@ static inline PetscErrorCode BAIVariantName(const BAIVariant *v, char name[], si
 }
 
 /*
-   The PETSc at run time must be of the minor release, scalars and indices that this library was built for. Asked are
-   only functions whose arguments are the same in all of them, the release first, as the numbers of data types are those
-   of a release. No PETSc reports that the release is another one: it may have another MPI, whose communicators are not
-   those that this library would name. So it is printed here, and callers return the error as it is
+   Checks that PETSc at run time has the minor release, scalars and indices that this library was built for. It calls
+   only functions whose arguments are the same in all variants, first the release, which the numbers of data types
+   depend on. A mismatch is printed here and returned as an error: a PETSc with another MPI could not report it, as its
+   communicators differ
 */
 static inline PetscErrorCode BAICheckVariant(void)
 {
@@ -117,7 +117,7 @@ static inline PetscErrorCode BAICheckVariant(void)
   PetscBool        known;
 
   PetscFunctionBegin;
-  /* A second PETSc beside the one that runs, as in Python, whose libraries have local symbols */
+  /* A second PETSc next to the running one, as in Python, whose libraries have local symbols */
   if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
     fprintf(stderr,
             "libpetscbai was built for PETSc %d.%d, which is not initialized: "
@@ -146,8 +146,8 @@ static inline PetscErrorCode BAICheckVariant(void)
 }
 
 /*
-   The stream that PETSc works on, and which device to take: PETSc's own (-1), or, if PETSc knows no devices, the rank's
-   number on its node
+   Gets the stream that PETSc works on, and the device: PETSc's own (-1), or, if PETSc has no devices, the rank's number
+   on its node
 */
 #if defined(PETSC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -159,7 +159,8 @@ static inline PetscErrorCode PetscGetCurrentCUDAStream(cudaStream_t *stream)
 }
   #endif
 
-/* On the device PETSc may leave out empty rows, of which MatSeqAIJGetCSRAndMemType() says nothing */
+/* Gets the arrays of a matrix. On a device PETSc may leave out empty rows, which MatSeqAIJGetCSRAndMemType() does not
+   report */
 static inline PetscErrorCode BAIGetCSR(Mat A, const PetscInt **i, const PetscInt **j, PetscScalar **a,
                                        PetscMemType *memtype)
 {
@@ -194,8 +195,8 @@ static inline PetscErrorCode BAIGetDevice(PetscMPIInt node_rank, int *device, vo
 }
 #endif
 
-/* The work of a device between the two: its time, and its energy by its meter, for those of -log_view_gpu_time and
- * -log_view_gpu_energy_meter that this PETSc has */
+/* Begin and end of work on a device for -log_view_gpu_time and -log_view_gpu_energy_meter, as far as this PETSc has
+   them */
 #if PETSC_VERSION_LT(3, 25, 0) || !defined(PETSC_HAVE_DEVICE)
   #define PetscLogGpuEnergyMeterBegin() PETSC_SUCCESS
   #define PetscLogGpuEnergyMeterEnd()   PETSC_SUCCESS
@@ -216,7 +217,7 @@ static inline PetscErrorCode BAILogDeviceEnd(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A PETSc without devices has no count of their flops */
+/* A PETSc without devices does not count their flops */
 #if defined(PETSC_HAVE_DEVICE)
   #define BAILogDeviceFlops(flops) PetscLogGpuFlops(flops)
 #else

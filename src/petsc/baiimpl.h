@@ -1,5 +1,5 @@
 /*
-   The code that KSPBAI, PCBAI and PCBAIMG share: their options, and the way from Mat and Vec to the engine
+   The code that KSPBAI, PCBAI and PCBAIMG share: options, and access to Mat and Vec for the engine
 */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <petscdm.h>
 #include <petscbaitypes.h>
 
-/* Options as users set them. Choices of the set-up are elsewhere */
+/* Options of the user. The choices of a set-up are elsewhere */
 typedef struct {
 #define OPTION(field, Function, type, ...) type field;
 #include "options.def"
@@ -21,14 +21,14 @@ typedef struct BAI_ BAI;
 
 /* The differences between KSPBAI, PCBAI and PCBAIMG */
 typedef struct {
-  int         number; /* The place of its default in options.def */
-  PetscBool   levels; /* It has the options of BAILevelsOptions instead of BAIOptions */
+  int         number; /* position of its default in options.def */
+  PetscBool   levels; /* its options are BAILevelsOptions, otherwise BAIOptions */
   const char *name;   /* ksp or pc, as in keys */
   const char *prefix; /* KSP or PC, as in functions */
   const char *type;
-  PetscBool   solves; /* It sees residual norms. Else it is an operator whose iterations are to smooth */
+  PetscBool   solves; /* it computes residual norms; otherwise it is an operator, whose iterations smooth */
   BAI *(*data)(PetscObject);
-  PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL if it has no DM */
+  PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL without a DM */
 } BAIFace;
 
 PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
@@ -36,51 +36,51 @@ PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
 typedef struct BAIHierarchy_ *BAIHierarchy; /* ../multigrid/hierarchy.h */
 #include "../relaxation/relaxation.h"
 
-/* The ranks of a node: node.c */
+/* The ranks of a node, see node.c */
 typedef struct {
-  PetscMPIInt rank; /* Of this process among them. */
-  PetscMPIInt size; /* 0: not yet asked for. */
+  PetscMPIInt rank; /* number of this process among them */
+  PetscMPIInt size; /* 0 until it is known */
   MPI_Group   group;
-  double      cores; /* Cores of the node that are for this rank. */
+  double      cores; /* cores of the node for this rank */
 } BAINode;
 
-/* A preconditioner is that of L A R: scaling.c */
+/* Scaling of the matrix of a preconditioner to L A R, see scaling.c */
 typedef struct {
-  Vec              left, right; /* the diagonals of L and R; NULL: it is that of A */
-  Mat              matrix;      /* L A R, for values of A in this state; NULL: not made yet */
+  Vec              left, right; /* diagonals of L and R; NULL: no scaling */
+  Mat              matrix;      /* L A R for values of A in this state; NULL: not made yet */
   PetscObjectState state, nonzero;
   Vec              r;        /* L times a right-hand side */
-  PetscBool        smoothed; /* left = right is a vector that Jacobi steps made smooth */
+  PetscBool        smoothed; /* left = right, found by Jacobi steps */
 } BAIScaling;
 
-/* The data of a PCBAI or PCBAIMG, and the first part of that of a KSPBAI */
+/* The data of a PCBAI or PCBAIMG, and the first member of the data of a KSPBAI */
 struct BAI_ {
-  PetscObject    obj; /* The KSP or PC */
+  PetscObject    obj; /* the KSP or PC */
   const BAIFace *face;
-  BAIOptions     options; /* Zeros for a PCBAIMG, whose hierarchy has its options */
-  BAIOptions     set;     /* The options at the last set-up */
-  PetscInt64     change;  /* The number of their last change, among all changes of options there have been */
-  uint64_t       asked;   /* Options that users gave, whatever the value: bits in the order of options.def */
+  BAIOptions     options; /* options of the user; zeros for a PCBAIMG, whose hierarchy has its options */
+  BAIOptions     set;     /* options at the last set-up */
+  PetscInt64     change;  /* number of their last change, counted over all objects */
+  uint64_t       asked;   /* options that the user gave, whatever the value: bits in the order of options.def */
 
   BAIRelaxation relax;
   BAIRanks      ranks;
   BAINode       node;
-  BAIResearch   research; /* NULL unless options of research ask for it */
-  Vec           r, c;     /* BAINeedWork(): residual, and correction of x */
+  BAIResearch   research; /* NULL without options of research */
+  Vec           r, c;     /* work vectors of BAINeedWork(): residual, and correction of x */
 
-  /* The matrix: mat.c */
-  Mat        aij;    /* A copy of the matrix, if that is of another type, or its transpose; NULL: neither */
-  BAIVersion of_aij; /* The matrix that it was made of */
+  /* The matrix, see mat.c */
+  Mat        aij;    /* copy of a matrix of another type, or the transpose of the origin's; NULL: none */
+  BAIVersion of_aij; /* version of the matrix that aij was made of */
 
-  /* The transposed operator: transpose.c */
-  BAI     *transposed;     /* The one with the transposed matrix; NULL: nobody has asked for it */
-  BAI     *origin;         /* The one whose transpose this is; NULL: this one is of users */
-  PetscInt origin_setups;  /* Set-ups of the origin at the last set-up of this one */
-  PetscInt origin_updates; /* New values of the origin by then */
+  /* The transposed operator, see transpose.c */
+  BAI     *transposed;     /* object with the transposed matrix; NULL until it is needed */
+  BAI     *origin;         /* object whose transpose this is; NULL for objects of users */
+  PetscInt origin_setups;  /* set-ups of the origin at the last set-up of this one */
+  PetscInt origin_updates; /* updates of the origin at that time */
 
   BAIHierarchy hierarchy; /* NULL for PCBAI */
 
-  PetscViewer       viewer; /* of -ksp_bai_stats, or NULL */
+  PetscViewer       viewer; /* viewer of -ksp_bai_stats, or NULL */
   PetscViewerFormat format;
 };
 
@@ -101,7 +101,7 @@ typedef enum {
 } BAIOptionOf;
 PETSC_INTERN const char    *BAIFirstGiven(const BAI *, BAIOptionOf);
 PETSC_INTERN PetscErrorCode BAIOptionIsGiven(const BAI *, const char field[], PetscBool *);
-/* The first option of this method that users gave, or NULL */
+/* The first option of this method that the user gave, or NULL */
 static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
 {
   return bai->asked ? BAIFirstGiven(bai, of) : NULL;
@@ -109,7 +109,7 @@ static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
 PETSC_INTERN PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 
-/* Setters and getters call these after they have checked their arguments. value is of the type of the field */
+/* Setters and getters call these after they have checked their arguments. value has the type of the field */
 PETSC_INTERN PetscErrorCode BAISetOption(PetscObject, const BAIFace *, const char field[], const void *value);
 PETSC_INTERN PetscErrorCode BAIGetOption(PetscObject, const BAIFace *, const char field[], void *value);
 
@@ -127,14 +127,14 @@ PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
 
 /* scaling.c */
-#define BAI_UNITS_RATIO     3  /* of other entries of rows to the diagonal entry: more, and units may be mixed */
-#define BAI_UNITS           16 /* diagonal entries of a field that differ by less need not be in different units */
-#define BAI_UNITS_OF_FIELDS 2  /* nor means of them of several fields */
+#define BAI_UNITS_RATIO     3  /* largest ratio of other entries of rows to the diagonal entry without mixed units */
+#define BAI_UNITS           16 /* largest ratio of diagonal entries of a field without mixed units */
+#define BAI_UNITS_OF_FIELDS 2  /* largest ratio of their means over several fields */
 PETSC_INTERN PetscErrorCode BAIFindDefect(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIUnitsVary(MPI_Comm, PetscReal, PetscReal, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingFits(const BAIScaling *, PetscInt, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIScalingReplace(BAIScaling *, Vec);
+PETSC_INTERN PetscErrorCode BAIScalingImprove(BAIScaling *, Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIScalingTranspose(const BAIScaling *, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIScalingReset(BAIScaling *);
@@ -157,7 +157,7 @@ typedef enum {
 PETSC_INTERN PetscErrorCode BAIVecGetArray(BAIBackend, Vec, BAIAccess, BAIScalar **, BAIMemory *);
 PETSC_INTERN PetscErrorCode BAIVecRestoreArray(BAIBackend, Vec, BAIAccess, BAIScalar **);
 
-/* A sum of squares that neither over- nor underflow spoilt: what was lost of it in small terms is below rounding */
+/* Whether a sum of squares is free of overflow, and underflow of terms is below rounding */
 static inline PetscBool BAIIsExactSquare(PetscReal square)
 {
   const PetscReal least_normal = sizeof(PetscReal) > sizeof(float) ? (PetscReal)DBL_MIN : (PetscReal)FLT_MIN;
@@ -185,13 +185,13 @@ PETSC_INTERN void           BAIMailboxRestore(BAIMailbox *);
 PETSC_INTERN void          *BAIMailboxOf(const struct BAIMailbox_ *, PetscMPIInt);
 PETSC_INTERN PetscErrorCode BAIMailboxDestroyAll(void);
 
-/* halo.c: rows whose values other ranks read, and what this one reads of them */
+/* halo.c: the rows whose values other ranks read, and the ghosts that this rank reads */
 typedef struct {
-  PetscMPIInt  n, *rank;     /* peers, ascending */
-  PetscInt    *first, *last; /* of those that are sent, which each of them reads; */
-  PetscInt     sends, *row;  /* these are own rows, NULL: all in their order */
-  PetscInt    *begin;        /* n + 1: of each of them the ghosts */
-  PetscMPIInt  tag;          /* of BAIHaloExchange(), on its communicator: the caller's */
+  PetscMPIInt  n, *rank;     /* peers in ascending order */
+  PetscInt    *first, *last; /* range of the sent rows that each peer reads */
+  PetscInt     sends, *row;  /* sent rows of this rank; NULL: all in order */
+  PetscInt    *begin;        /* n + 1: first ghost of each peer */
+  PetscMPIInt  tag;          /* tag of BAIHaloExchange() on the caller's communicator */
   MPI_Request *request;
 } BAIHalo;
 PETSC_INTERN PetscErrorCode BAIHaloCreate(Mat, PetscInt, const PetscInt[], BAIHalo *);

@@ -1,5 +1,5 @@
 /*
-   Which rows of which ranks read each other, and values that go from owners to ghosts
+   Halos: which ranks read which rows of each other, and exchange of values from owners to ghosts
 */
 #include "baiimpl.h"
 
@@ -13,7 +13,7 @@ PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The owners of ghosts, whose columns ascend, and how many are of each */
+/* Finds the owners of ghosts, whose columns ascend, and the number of ghosts of each */
 static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const PetscInt garray[], PetscMPIInt *n,
                                  PetscMPIInt owner[], PetscInt count[])
 {
@@ -31,7 +31,7 @@ static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows that others read come from those who read them: their numbers, in the order of the readers' ghosts */
+/* Gets the rows that other ranks read from these ranks, in the order of their ghosts */
 static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
 {
   BAIHalo  reverse = {.n = halo->n, .rank = halo->rank, .first = halo->begin, .last = halo->begin + 1};
@@ -50,7 +50,8 @@ static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Peers are ranks that this one reads from or that read from this one; ghosts are those of the first peer, and so on */
+/* Creates the halo of a matrix. Peers are ranks that this one reads from or that read from it; ghosts are ordered by
+   peer */
 PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BAIHalo *halo)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -86,7 +87,7 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A halo in which each rank that has rows reads the rows of all others */
+/* Creates a halo in which every non-empty rank reads all rows of the others */
 PetscErrorCode BAIHaloOfAll(MPI_Comm comm, PetscInt mine, PetscMPIInt tag, BAIHalo *halo)
 {
   PetscMPIInt size, rank;
@@ -117,7 +118,6 @@ PetscInt BAIHaloGhosts(const BAIHalo *halo)
   return halo->n ? halo->begin[halo->n] : 0;
 }
 
-/* Sends values of size bytes each: of the rows that are sent, in their order, to the peers' ghosts */
 PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const void *sent, void *ghosts)
 {
   PetscMPIInt count = 0;
@@ -139,8 +139,8 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers that are not negative, each once, in the order in which they come; at: of each its place among these, or
-   -1 */
+/* Lists the numbers that are not negative without repetition, in the order of their first occurrence; at[k] is the
+   index of number[k] in the list, or -1 */
 static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *count, PetscInt list[], PetscInt at[])
 {
   PetscInt least = PETSC_MAX_INT, most = -1, *mark;
@@ -153,7 +153,7 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
     most  = PetscMax(most, number[k]);
   }
   if (most < 0) least = 0;
-  PetscCall(PetscCalloc1(most - least + 1, &mark)); /* the place of each number, and 1 */
+  PetscCall(PetscCalloc1(most - least + 1, &mark)); /* index of each number in the list, plus 1 */
   for (PetscInt k = 0; k < n; k++) {
     at[k] = -1;
     if (number[k] < 0) continue;
@@ -167,7 +167,7 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each row becomes several, which follow each other */
+/* Replaces each row by a number of consecutive rows */
 PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
 {
   PetscInt *row;
@@ -187,8 +187,8 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The halo of the next level, from the aggregates of rows that are sent and of ghosts, by their owners' numbers, or -1.
- * of: of each ghost the ghost of the next level, or -1. Both ends of a message find the same order */
+/* Creates the halo of the next level from the aggregates of sent rows and of ghosts, by their owners' numbers, or -1.
+   of has the ghost of the next level that each ghost belongs to, or -1. Both ends of a message find the same order */
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,
                               PetscInt of[])
 {

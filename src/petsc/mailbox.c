@@ -1,6 +1,6 @@
 /*
-   Memory of each rank of a communicator that all others write to. To open another process's memory takes milliseconds,
-   so what is given back is kept for the next one that asks for it
+   Mailboxes: memory of each rank of a communicator that all others write to. Opening another process's memory takes
+   milliseconds, so restored mailboxes are kept for reuse
 */
 #include "baiimpl.h"
 #include "../relaxation/shared.h"
@@ -12,18 +12,18 @@ struct BAIMailbox_ {
   PetscMPIInt     size, rank;
   PetscBool       taken;
   BAISharedDevice device;
-  BAIShared      *shared; /* of each rank; NULL: it is not open */
+  BAIShared      *shared; /* memory of each rank; NULL if it is not open */
   BAIMailbox      next;
 };
 
-/* All of this process. Ranks get and give back together, so those of a communicator are in the same order on all of
-   them */
+/* All mailboxes of this process. Ranks get and restore together, so those of a communicator are in the same order on
+   all */
 static BAIMailbox all;
 
-/* Ranks tell each other this before one is taken */
+/* Data that ranks exchange before they choose a mailbox */
 typedef struct {
   BAISharedDevice device;
-  int             failed, fits; /* this rank cannot; the one that it has is large enough */
+  int             failed, fits; /* this rank has failed; a mailbox that it has is large enough */
 } Letter;
 
 static PetscErrorCode CloseMemory(BAIMailbox m, PetscMPIInt k)
@@ -36,7 +36,7 @@ static PetscErrorCode CloseMemory(BAIMailbox m, PetscMPIInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nobody frees memory that another rank has open; collective */
+/* Destroys a mailbox; no rank frees memory that another has open; collective */
 static PetscErrorCode DestroyMailbox(BAIMailbox *mailbox)
 {
   BAIMailbox  m = *mailbox;
@@ -56,7 +56,6 @@ static PetscErrorCode DestroyMailbox(BAIMailbox *mailbox)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that are kept; at the end of a program, which is collective */
 PetscErrorCode BAIMailboxDestroyAll(void)
 {
   PetscFunctionBegin;
@@ -114,7 +113,8 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const BAIShare
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory of at least bytes on this rank; NULL on all ranks if they do not reach each other's memory. Collective */
+/* Gets memory of at least bytes on this rank; NULL on all ranks if they cannot access each other's memory.
+   Collective */
 PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailbox *mailbox)
 {
   const MPI_Comm comm   = PetscObjectComm(bai->obj);
@@ -153,14 +153,13 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No rank uses it any longer */
+/* Restores a mailbox that no rank uses any longer */
 void BAIMailboxRestore(BAIMailbox *mailbox)
 {
   if (*mailbox) (*mailbox)->taken = PETSC_FALSE;
   *mailbox = NULL;
 }
 
-/* That of a rank, as this one reaches it */
 void *BAIMailboxOf(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
 {
   return mailbox->shared[rank].memory;

@@ -1,10 +1,9 @@
 /*
-   A Mat as the engine reads it: checks, a copy where it is of another type than aij, its parts, and their arrays
+   A Mat for the engine: checks, a copy if its type is not aij, its parts, and their arrays
 */
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
 
-/* An object as it is now */
 PetscErrorCode BAIVersionOf(PetscObject obj, BAIVersion *version)
 {
   PetscFunctionBegin;
@@ -18,8 +17,8 @@ PetscBool BAIVersionsEqual(BAIVersion a, BAIVersion b)
   return (PetscBool)(a.id == b.id && a.state == b.state);
 }
 
-/* Whether the matrix, or its values, are others than those that are known, or what is made of them is to be made
-   anyway. They are known then. All ranks do the same */
+/* Finds whether the matrix, or its values, differ from the known version, or must be treated so anyway, and updates
+   known. All ranks return the same result */
 PetscErrorCode BAITakeValues(const BAI *bai, Mat A, PetscBool anyway, BAIVersion *known, PetscBool *others)
 {
   BAIVersion now;
@@ -66,8 +65,8 @@ PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first bad row of the whole matrix, on all ranks, is an error. Many of them may be constraints. If its diagonal
-   entry is NaN or infinite, that is said instead, where somebody asks */
+/* Raises an error on all ranks for the first bad row of the whole matrix, which may be one of many constraints. If
+   finite is not NULL, a diagonal entry that is infinite or NaN is reported there instead */
 PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBool *finite)
 {
   const PetscObject obj = bai->obj;
@@ -86,7 +85,7 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
   if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
   if (row == mine) {
     PetscCall(MatGetValues(A, 1, &first, 1, &first, &value));
-    size = PetscIsNanScalar(value) ? (PetscReal)INFINITY : PetscAbsScalar(value); /* NaN is no largest one */
+    size = PetscIsNanScalar(value) ? (PetscReal)INFINITY : PetscAbsScalar(value); /* NaN counts as infinite */
   }
   PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
   if (finite) {
@@ -112,7 +111,7 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
           row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
 }
 
-/* The type begins with one of these words, as those of one rank and of several do */
+/* Whether the type is one of types, for one rank or several */
 static PetscErrorCode IsAnyOf(Mat A, const char *const types[], PetscBool *is)
 {
   PetscFunctionBegin;
@@ -121,7 +120,6 @@ static PetscErrorCode IsAnyOf(Mat A, const char *const types[], PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Null spaces that are attached to the matrix */
 static PetscErrorCode CopySpaces(Mat A, Mat aij)
 {
   MatNullSpace space;
@@ -134,8 +132,8 @@ static PetscErrorCode CopySpaces(Mat A, Mat aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of type aij. Of a MATMPIBAIJ a duplicate is converted, as PETSc 3.18 takes the part with the columns of other
-   ranks apart, to which others may point, as MatFDColoring */
+/* Creates a copy of type aij. A MATMPIBAIJ is duplicated first, as the conversion of PETSc 3.18 destroys its
+   off-diagonal part, which MATFDCOLORING and others may reference */
 static PetscErrorCode Copy(Mat A, Mat *aij)
 {
   PetscBool is;
@@ -153,7 +151,6 @@ static PetscErrorCode Copy(Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The type is one of those of which entries are read */
 PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
 {
   const char *const types[] = {MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
@@ -163,11 +160,12 @@ PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix to read: A itself, or a copy of it as it is now */
+/* Gets A itself, or a copy of its present state of type aij */
 PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
 {
   const char *const blocks[] = {MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
-  const char *const hip[]    = {"seqaijhipsparse", "mpiaijhipsparse", NULL}; /* not all releases name them */
+  /* not all releases define names of these types */
+  const char *const hip[] = {"seqaijhipsparse", "mpiaijhipsparse", NULL};
   MatType           type;
   BAIVersion        now;
   PetscBool         is;
@@ -187,10 +185,10 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   if (!bai->aij || !BAIVersionsEqual(now, bai->of_aij)) {
     PetscCall(PetscInfo(bai->obj, "Matrix type %s: copied to type aij\n", type));
     if (bai->relax.A == bai->aij) PetscCall(MatDestroy(&bai->relax.A));
-    /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
+    /* Not reused, as the nonzero state of these types does not always show a new pattern */
     PetscCall(MatDestroy(&bai->aij));
     PetscCall(Copy(A, &bai->aij));
-    /* which converting it may have raised: its values are as they were */
+    /* The conversion may have increased the state, although values did not change */
     PetscCall(PetscObjectStateSet((PetscObject)A, now.state));
     bai->of_aij = now;
   }
@@ -199,8 +197,8 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the square part of A's local rows and, on several ranks, the coupling to other ranks' columns, whose
-   numbers are in garray */
+/* Gets the square part of A's local rows and, on several ranks, the couplings to columns of other ranks, whose numbers
+   are in garray */
 PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *nghost, const PetscInt *garray[])
 {
   PetscBool seq, mpi;
@@ -225,7 +223,7 @@ PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of a part, where the backend reads them */
+/* Gets the rows of a part in memory that the backend can read */
 PetscErrorCode BAIGetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *device)
 {
   PetscScalar *a;
@@ -247,7 +245,7 @@ PetscErrorCode BAIGetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *dev
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The arrays of this rank's rows, of which Ao couples to the ghosts */
+/* Gets the arrays of this rank's rows; Ao has the couplings to ghosts */
 PetscErrorCode BAIGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M, PetscBool *device)
 {
   PetscInt n;
@@ -261,7 +259,7 @@ PetscErrorCode BAIGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The counterpart of BAIGetRows(), for what it took from the host side of a device matrix */
+/* Restores arrays that BAIGetRows() has got from the host side of a device matrix */
 PetscErrorCode BAIRestoreRows(BAIBackend backend, Mat A, BAICSR *csr)
 {
   PetscMemType memtype;
@@ -278,7 +276,7 @@ PetscErrorCode BAIRestoreRows(BAIBackend backend, Mat A, BAICSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The backend that auto stands for: where the matrix lives */
+/* The backend that auto stands for: host or device, where the matrix is */
 PetscErrorCode BAIBackendOf(Mat Ad, BAIBackend *backend)
 {
   PetscMemType memtype;

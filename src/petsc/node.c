@@ -1,5 +1,5 @@
 /*
-   The ranks of a node, its cores, their threads, and what all ranks can or agree on
+   The ranks of a node, its cores and threads, and agreement of all ranks
 */
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "baiimpl.h"
@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* The cores that this process may run on get a 1. Where OpenMP has bound this thread to one of its places, the process
-   may run on all of them */
+/* Sets may[] of the cores that this process may run on to 1. If OpenMP has bound this thread to one of its places,
+   these are the cores of all places */
 static PetscErrorCode MarkCores(int may[CPU_SETSIZE])
 {
   const int places = omp_get_num_places();
@@ -18,7 +18,8 @@ static PetscErrorCode MarkCores(int may[CPU_SETSIZE])
 
   PetscFunctionBegin;
   CPU_ZERO(&set);
-  if (!places && sched_getaffinity(0, sizeof(set), &set)) CPU_ZERO(&set); /* there are more than CPU_SETSIZE */
+  /* the system has more cores than CPU_SETSIZE */
+  if (!places && sched_getaffinity(0, sizeof(set), &set)) CPU_ZERO(&set);
   for (int place = 0; place < places; place++) {
     const int n = omp_get_place_num_procs(place);
     int      *core;
@@ -32,8 +33,8 @@ static PetscErrorCode MarkCores(int may[CPU_SETSIZE])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many ranks the launcher has started on this node, or 0 if it does not say: those that are not of the face's
-   communicator work too, or spin in MPI until these have done */
+/* Gets the number of ranks that the launcher has started on this node, or 0 if it does not tell. Ranks outside the
+   object's communicator work too, or spin in MPI meanwhile */
 static PetscErrorCode GetStarted(PetscMPIInt *started)
 {
   static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"};
@@ -47,7 +48,7 @@ static PetscErrorCode GetStarted(PetscMPIInt *started)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The cores of this rank. Of one that several ranks may run on each has a part */
+/* Finds the cores of this rank. A core that several ranks may run on is shared equally */
 static PetscErrorCode GetCores(MPI_Comm node, PetscMPIInt size, double *cores)
 {
   int         mine[CPU_SETSIZE], ranks[CPU_SETSIZE];
@@ -59,14 +60,14 @@ static PetscErrorCode GetCores(MPI_Comm node, PetscMPIInt size, double *cores)
   *cores = 0;
   for (int core = 0; core < CPU_SETSIZE; core++)
     if (mine[core]) *cores += 1.0 / ranks[core];
-  *cores *= 1 + PETSC_MACHINE_EPSILON * CPU_SETSIZE; /* thirds of three cores are to be a whole one */
+  *cores *= 1 + PETSC_MACHINE_EPSILON * CPU_SETSIZE; /* so that three thirds of a core are a whole one */
   if (*cores == 0) *cores = (double)omp_get_num_procs() / size;
   PetscCall(GetStarted(&started));
   if (started > size) *cores = PetscMin(*cores, (double)sysconf(_SC_NPROCESSORS_ONLN) / started);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* This rank among those of its node, and its cores; asked for once */
+/* Finds the number of this rank on its node, and its cores, at the first call */
 PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
 {
   MPI_Comm node;
@@ -90,7 +91,7 @@ PetscErrorCode BAIForgetNode(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether these ranks of the face are on the node of this one */
+/* Whether these ranks of the object are on the node of this one */
 PetscErrorCode BAIOnNode(const BAI *bai, PetscMPIInt n, const PetscMPIInt rank[], PetscBool *all)
 {
   MPI_Group    whole;
@@ -107,7 +108,7 @@ PetscErrorCode BAIOnNode(const BAI *bai, PetscMPIInt n, const PetscMPIInt rank[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether all ranks can do something; with -info the first one that cannot says why. Collective */
+/* Whether all ranks can do something; -info shows the reason of the first rank that cannot. Collective */
 PetscErrorCode BAIAllCan(const BAI *bai, BAIStatus status, const char what[], PetscBool *can)
 {
   int failed = status.code ? 1 : 0;
@@ -121,14 +122,14 @@ PetscErrorCode BAIAllCan(const BAI *bai, BAIStatus status, const char what[], Pe
 }
 
 /*
-   Threads for this rank: what the user says in OMP_NUM_THREADS, else one for each of its cores. More than that there
-   are only where OMP_WAIT_POLICY makes threads sleep that wait. Else they spin, if need be for milliseconds, on cores
-   that other ranks need, as OpenMP knows only the threads of its own process
+   Finds the number of threads of this rank: OMP_NUM_THREADS, or one for each of its cores. There are more threads than
+   cores only if OMP_WAIT_POLICY makes waiting threads sleep; otherwise they would spin for milliseconds on cores that
+   other ranks need, as OpenMP knows only the threads of its own process
 */
 PetscErrorCode BAIGetThreads(const BAI *bai, int *threads)
 {
   const double     cores = PetscMin(bai->node.cores, omp_get_num_procs());
-  static PetscBool told  = PETSC_FALSE; /* each face would say the same */
+  static PetscBool told  = PETSC_FALSE; /* so that only one object warns */
   char             text[16];
   PetscBool        set, sleep = PETSC_FALSE;
   int              wanted;
@@ -151,8 +152,8 @@ PetscErrorCode BAIGetThreads(const BAI *bai, int *threads)
 }
 
 /*
-   All ranks fail if this one does, by mine, or another; those whose fault it is not name the first rank that it is.
-   Otherwise most, if it is not NULL, is set to the largest of all ranks'
+   Fails on all ranks if any rank fails: with mine, or on ranks without an error with one that names the first failed
+   rank. Otherwise most, unless it is NULL, becomes the maximum over all ranks
 */
 PetscErrorCode BAIAgree(const BAI *bai, PetscErrorCode mine, int *most)
 {

@@ -1,5 +1,5 @@
 /*
-   The options that every face of block-asynchronous iteration has, and what they may be
+   The options of KSPBAI, PCBAI and PCBAIMG, and their ranges
 */
 #include "../multigrid/hierarchy.h"
 #include <petsc/private/petscimpl.h>
@@ -19,7 +19,7 @@ const char *const BAIPolynomials[]    = {"auto", "none", "fourth", "BAIPolynomia
 const char *const BAIPartitionTypes[] = {"auto",           "natural", "dm", "rcm", "graph", "BAIPartitionType",
                                          "BAI_PARTITION_", NULL};
 
-/* The rows of options.def; the faces are in the order KSPBAI, PCBAI, PCBAIMG */
+/* The rows of options.def; faces are in the order KSPBAI, PCBAI, PCBAIMG */
 enum {
   FACES = 3
 };
@@ -42,10 +42,10 @@ typedef struct {
   double             standard[FACES];
   BAIOptionOf        of;
   Kind               kind;
-  double             least, most; /* of numbers; a real one is less than most */
-  PetscBool          positive;    /* a real number is above zero */
+  double             least, most; /* range of numbers; a real number must be less than most */
+  PetscBool          positive;    /* a real number must be positive */
   PetscBool          or_auto[FACES];
-  const char        *allowed; /* in words; NULL: one of these */
+  const char        *allowed; /* range in words; NULL: one of names */
   const char *const *names;
 } Option;
 
@@ -86,7 +86,7 @@ static const Option all[] = {
 };
 _Static_assert(PETSC_STATIC_ARRAY_LENGTH(all) <= 64, "BAI has a bit for each of them");
 
-/* Enums, PetscBool3 among them, are read and written as the int that they are */
+/* Enums, including PetscBool3, are accessed as int */
 static PetscBool IsEnum(Kind kind)
 {
   return (PetscBool)(kind == IS_NAME || kind == IS_FLAG_OR_AUTO);
@@ -109,7 +109,6 @@ static void *OptionsOf(BAI *bai)
   return bai->face->levels ? (void *)&bai->hierarchy->options : (void *)&bai->options;
 }
 
-/* Options of this one are others from now on */
 void BAIChanged(BAI *bai)
 {
   static PetscInt64 changes;
@@ -125,8 +124,8 @@ const char *BAIFirstGiven(const BAI *bai, BAIOptionOf of)
   return NULL;
 }
 
-/* The default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns. Options that the
-   face does not have stay as they are */
+/* Sets options to their defaults: local sweeps are undamped in a solver, and damped in a smoother, whose blocks take
+   turns. Options that the face does not have stay unchanged */
 PetscErrorCode BAIOptionsStandard(const BAIFace *face, void *options)
 {
   PetscFunctionBegin;
@@ -143,7 +142,6 @@ PetscErrorCode BAIOptionsStandard(const BAIFace *face, void *options)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Data of a KSP or PC begins with the default options */
 PetscErrorCode BAIInitialize(PetscObject obj, const BAIFace *face, BAI *bai)
 {
   PetscFunctionBegin;
@@ -151,11 +149,11 @@ PetscErrorCode BAIInitialize(PetscObject obj, const BAIFace *face, BAI *bai)
   bai->face      = face;
   bai->relax.tau = 1.0;
   BAIChanged(bai);
-  if (!face->levels) PetscCall(BAIOptionsStandard(face, &bai->options)); /* else BAIHierarchyCreate() does it */
+  if (!face->levels) PetscCall(BAIOptionsStandard(face, &bai->options)); /* otherwise BAIHierarchyCreate() does it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Field by field, as what lies between them may differ, and on one rank only */
+/* Compares options field by field, as padding may differ, on this rank only */
 PetscErrorCode BAIOptionsEqual(const BAIFace *face, const void *a, const void *b, PetscBool *equal)
 {
   PetscFunctionBegin;
@@ -169,7 +167,7 @@ PetscErrorCode BAIOptionsEqual(const BAIFace *face, const void *a, const void *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The data of a KSP or PC, or NULL if it is not one of ours */
+/* Gets the data of a KSP or PC, or NULL if it is of another type */
 PetscErrorCode BAIGet(PetscObject obj, const BAIFace *face, BAI **bai)
 {
   PetscBool is_bai;
@@ -180,7 +178,7 @@ PetscErrorCode BAIGet(PetscObject obj, const BAIFace *face, BAI **bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* "-<prefix>ksp_bai_<option>" or the like, as users type it */
+/* Gets the key of an option, such as "-<prefix>ksp_bai_<option>" */
 PetscErrorCode BAIOptionName(const BAI *bai, const char option[], char name[], size_t len)
 {
   const char *prefix;
@@ -191,7 +189,7 @@ PetscErrorCode BAIOptionName(const BAI *bai, const char option[], char name[], s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number of words of an array for PETSc, behind which there are its type, its prefix and NULL */
+/* The number of words of an array for PETSc, which ends with the type, the prefix and NULL */
 static int CountNames(const char *const names[])
 {
   int count = 0;
@@ -200,7 +198,6 @@ static int CountNames(const char *const names[])
   return count;
 }
 
-/* The values that an option may have, in words */
 static PetscErrorCode Allowed(const Option *option, int face, char text[], size_t len)
 {
   const PetscBool or_auto = (PetscBool)(option->or_auto[face] && option->kind == IS_REAL);
@@ -215,7 +212,6 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The error that a wrong value is */
 static PetscErrorCode WrongValue(const BAI *bai, const Option *option, const char value[])
 {
   char name[PETSC_MAX_OPTION_NAME], allowed[128];
@@ -226,7 +222,7 @@ static PetscErrorCode WrongValue(const BAI *bai, const Option *option, const cha
   SETERRQ(PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be %s", name, value, allowed);
 }
 
-/* In the range of its option; or_auto: PETSC_DECIDE is auto, and no number */
+/* Whether a value is in the range of its option; or_auto: PETSC_DECIDE means auto */
 static PetscBool IsRight(const Option *option, PetscBool or_auto, const void *value)
 {
   switch (option->kind) {
@@ -254,7 +250,7 @@ static PetscBool IsRight(const Option *option, PetscBool or_auto, const void *va
   }
 }
 
-/* A value as users type it; an enum that is not right as its number */
+/* Writes a value as users type it; an invalid enum as a number */
 static PetscErrorCode ValueText(const Option *option, PetscBool or_auto, const void *value, char text[], size_t len)
 {
   const PetscBool right = IsRight(option, or_auto, value);
@@ -274,7 +270,7 @@ static PetscErrorCode ValueText(const Option *option, PetscBool or_auto, const v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The value is in its range, or an error names the option, the value and what is allowed */
+/* Checks that a value is in range; otherwise the error names the option, the value and the range */
 static PetscErrorCode CheckValue(const BAI *bai, const Option *option, PetscBool or_auto, const void *value)
 {
   char text[64];
@@ -298,7 +294,6 @@ static PetscErrorCode Find(const BAIFace *face, const char field[], size_t *k)
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No option %s", field);
 }
 
-/* Whether users gave this option */
 PetscErrorCode BAIOptionIsGiven(const BAI *bai, const char field[], PetscBool *is)
 {
   size_t k;
@@ -340,7 +335,7 @@ PetscErrorCode BAIGetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At set-up, when all of them are known: they go together */
+/* Checks at set-up that options are compatible */
 PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
 {
   const BAIOptions *o    = &bai->options;
@@ -366,20 +361,21 @@ PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether PETSc reads a word as a PetscBool; an option without a value is yes */
+/* Whether PETSc reads a word as a PetscBool, and which; an option without a value means yes */
 PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes)
 {
   static const char *const words[] = {"false", "no", "off", "0", "true", "yes", "on", "1"};
   PetscInt                 index   = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscEListFind(PETSC_STATIC_ARRAY_LENGTH(words), words, word, &index, is)); /* no word is any of them */
+  /* the word is not one of words */
+  PetscCall(PetscEListFind(PETSC_STATIC_ARRAY_LENGTH(words), words, word, &index, is));
   *yes = (PetscBool)(!word[0] || index > 3);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The value that a word stands for; right: it stands for one; is_auto: it is auto. An ASCII
-   viewer is yes, see BAIStatsGetViewer() */
+/* Reads the value of a word; right: the word has a value; is_auto: the word is auto. An ASCII viewer means true, see
+   BAIStatsGetViewer() */
 static PetscErrorCode ReadWord(const Option *option, PetscBool is_auto, const char word[], void *value,
                                PetscBool *right)
 {
@@ -399,7 +395,7 @@ static PetscErrorCode ReadWord(const Option *option, PetscBool is_auto, const ch
     if (!is_auto) *right = (PetscBool)(end != word && !*end);
   } else if (option->kind == IS_NAME) {
     PetscCall(PetscEListFind(CountNames(option->names), option->names, word, &index, right));
-    if (!word[0]) *right = PETSC_FALSE; /* which PETSc takes for the first one */
+    if (!word[0]) *right = PETSC_FALSE; /* which PETSc reads as the first word */
     *(int *)value = (int)index;
   } else if (is_auto) *(int *)value = PETSC_BOOL3_UNKNOWN;
   else {
@@ -414,7 +410,7 @@ static PetscErrorCode ReadWord(const Option *option, PetscBool is_auto, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads the options into a copy, so that a wrong one changes nothing */
+/* Reads the options into a copy, so that an invalid one changes nothing */
 PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObject)
 {
   const int    face  = bai->face->number;

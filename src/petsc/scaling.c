@@ -1,34 +1,36 @@
 /*
-   Diagonal scaling of the matrix that a preconditioner is made of. That of B = L A R takes the place of that of A, and
-   is applied as R (that of B) L: so iterations do not depend on the units of unknowns and equations
+   Diagonal scaling of the matrix of a preconditioner: R C L, where C is the preconditioner of B = L A R, replaces the
+   preconditioner of A, so that iterations do not depend on the units of unknowns and equations
 
-   Coarse levels have the constant, and rows are matched, damped and softened by the magnitudes of their entries. Units
-   change both: A becomes S A S, and what it nearly annihilates w = S^-1 1. L = R = diag(w) brings the first A back. So
-   w has to change as S^-1 does:
+   Coarse levels represent the constant, and rows are matched, damped and overcorrected by the magnitudes of their
+   entries. Other units turn A into S A S, and a vector that it nearly annihilates into w = S^-1 1. L = R = diag(w)
+   restores A. So w must change like S^-1:
 
-   * If constants on each field leave A w as small as they do in one system of units, w is the inverse square root of
-     the mean diagonal entry of the field. For a scalar matrix that is one number, and there is nothing to do.
-   * Else, if A is Hermitian, w begins as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth.
-   * Else L and R are such that all rows and columns of |L A R| have the same sum: R. Sinkhorn,
-     P. Knopp, "Concerning nonnegative matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21,
-     1967. That is done if it makes A nearly annihilate constants on each field.
+   * If constants on each field make A w as small as in consistent units, w is the inverse square root of the mean
+     diagonal entry of the field. For a scalar matrix this is one number, and nothing is scaled.
+   * Otherwise, if A is Hermitian, w starts as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth.
+   * Otherwise L and R give all rows and columns of |L A R| the same sum (R. Sinkhorn, P. Knopp, "Concerning nonnegative
+     matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21, 1967), if the scaled matrix nearly
+     annihilates constants on each field.
 */
 #include "baiimpl.h"
 #include "../common/hash.h"
 #include <petsc/private/petscimpl.h>
 
 enum {
-  SMOOTHING_STEPS = 20, /* of w by Jacobi, before inverse iteration */
-  BALANCING_STEPS = 40  /* of L and R; what they leave is smooth, so that it hardly differs on an aggregate */
+  SMOOTHING_STEPS = 20, /* Jacobi steps for w; 60 saved less than one in seven cycles of CG */
+  /* steps for L and R; the remaining error is smooth, so that it hardly differs on an aggregate */
+  BALANCING_STEPS = 40
 };
 
 static const PetscReal units_defect =
-                         3, /* of a constant; rows that dominate and boundary conditions make it up to 1.7 */
-  balanced_defect   = 0.5,  /* of a constant, where it has been a matter of units */
-  least_of_smooth   = 1e-3, /* where rows dominate, v of Smooth() falls to zero, or below */
-  least_of_solution = 1e-6; /* of y_i / w_i, beside the largest */
+                         3, /* largest defect of constants; dominant rows and boundary conditions make it up to 1.7 */
+  balanced_defect = 0.5,    /* largest defect of constants after balancing, if units were the problem */
+  least_of_smooth = 1e-3,   /* dominant rows make v of Smooth() fall to zero or below */
+  least_of_step   = 0.3;    /* smallest factor of a step for w_i; without it steps oscillate */
 
-/* w on each field is the inverse square root of the mean of d there; differ: the largest mean over the least */
+/* Sets w on each field to the inverse square root of the mean of d there; differ is the largest mean over the
+   smallest */
 PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
 {
   PetscReal         *sum, least = PETSC_MAX_REAL, most = 0;
@@ -39,7 +41,7 @@ PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *di
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(d, &n));
   PetscCall(VecGetOwnershipRange(d, &first, NULL));
-  PetscCall(PetscCalloc1(2 * fields, &sum)); /* of each field the sum, and how many rows it has */
+  PetscCall(PetscCalloc1(2 * fields, &sum)); /* sum and number of rows of each field */
   PetscCall(VecGetArrayRead(d, &diagonal));
   for (PetscInt i = 0; i < n; i++) {
     const PetscInt field = (first + i) % fields;
@@ -65,7 +67,7 @@ PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *di
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The root mean square of |(A w)_i| / (|a_ii| w_i) over the rows, without those whose diagonal entry is zero */
+/* Computes the defect of w: the root mean square of |(A w)_i| / (|a_ii| w_i) over rows with a nonzero diagonal entry */
 static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
 {
   Vec      Aw, dw;
@@ -76,7 +78,7 @@ static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
   PetscCall(VecDuplicate(w, &dw));
   PetscCall(MatMult(A, w, Aw));
   PetscCall(VecPointwiseMult(dw, w, d));
-  PetscCall(VecReciprocal(dw)); /* zeros stay */
+  PetscCall(VecReciprocal(dw)); /* zeros stay zero */
   PetscCall(VecPointwiseMult(Aw, Aw, dw));
   PetscCall(VecNorm(Aw, NORM_2, defect));
   PetscCall(VecGetSize(w, &n));
@@ -87,7 +89,7 @@ static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for the constant, and never zero: near zero for elliptic equations, near one where rows dominate */
+/* Computes the defect of the constant, never zero: near zero for elliptic equations, near 1 if rows are dominant */
 PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
 {
   Vec d, one;
@@ -122,8 +124,8 @@ static PetscErrorCode Power(Vec d, PetscReal power, Vec w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w = d^-1/2 v, where Jacobi steps on A w = 0 begin with v = 1: steps on B v = 0 for B = d^-1/2 A d^-1/2. Where that is
-   an M-matrix v stays positive */
+/* Computes w = d^-1/2 v, where v is the result of Jacobi steps from 1 on B v = 0 for B = d^-1/2 A d^-1/2. If that is an
+   M-matrix, v stays positive */
 static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
 {
   const PetscReal relaxation = (PetscReal)(negative ? -1.6 : 1.6);
@@ -153,7 +155,6 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The magnitudes of the entries of A */
 static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
 {
   Mat             part[2];
@@ -176,7 +177,7 @@ static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows and columns of |L A R| get the same sum, nearly */
+/* Gives rows and columns of |L A R| nearly equal sums */
 static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
 {
   Mat B;
@@ -197,8 +198,8 @@ static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether rows have entries that are large beside the diagonal, as where fields in different units are coupled: with
-   random signs r, (A r)_i is as large as the root of the sum of the squares of the entries of the row */
+/* Whether rows have entries that are large beside the diagonal, as if fields in different units are coupled: with
+   random signs r, |(A r)_i| estimates the 2-norm of row i */
 static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
 {
   Vec          d, r;
@@ -222,8 +223,8 @@ static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds w for a matrix, first of constants on fields, and then, if that is asked for and they do not do, of a smooth
-   vector. defect and differ: of the constants */
+/* Finds w for a matrix: first constants on fields, then, if smooth and they do not suffice, a smooth vector. defect and
+   differ belong to the constants */
 static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w, PetscReal *defect, PetscReal *differ)
 {
   Vec         d;
@@ -243,7 +244,8 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a scaling that was found for other values still does: constants on fields leave L A R w as small as then */
+/* Whether a scaling found for other values still fits: the defect of constants on fields for L A R is as small as
+   then */
 PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *fits)
 {
   Vec       w;
@@ -257,7 +259,7 @@ PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds L and R for a matrix, or none if it stays as it is */
+/* Finds L and R for a matrix, or none if it needs no scaling */
 PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool hermitian, BAIScaling *s)
 {
   Vec       w;
@@ -291,42 +293,49 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
   PetscCall(VecPointwiseMult(s->right, s->right, w));
   PetscCall(MatDestroy(&B));
   PetscCall(VecDestroy(&w));
-  if (defect > balanced_defect) PetscCall(BAIScalingReset(s)); /* it was no matter of units */
+  if (defect > balanced_defect) PetscCall(BAIScalingReset(s)); /* units were not the problem */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether magnitudes of diagonal entries, the largest and the least on each rank, differ by more than they do in one
-   system of units */
+/* Whether the magnitudes of diagonal entries, whose largest and smallest on each rank are given, vary more than in
+   consistent units */
 PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, PetscInt fields, PetscBool *do_vary)
 {
   PetscReal most[2] = {largest, -least};
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, comm));
-  /* a diagonal entry of zero tells nothing */
+  /* A zero diagonal entry shows nothing */
   *do_vary = (PetscBool)(most[1] < 0 &&
                          most[0] > -(fields > 1 ? (PetscReal)BAI_UNITS_OF_FIELDS : (PetscReal)BAI_UNITS) * most[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solution y of A y = |D| w takes the place of w: ../multigrid/hierarchy.c. It changes as S^-1 does, too */
-PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
+/* Does a step of steepest descent on A w = 0, where r = A w, which is overwritten, and z is the preconditioned r.
+   Improving w and the preconditioner in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan, T.
+   Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004 */
+PetscErrorCode BAIScalingImprove(BAIScaling *s, Mat A, Vec r, Vec z)
 {
-  const Vec w = s->left;
-  PetscReal largest;
+  const Vec   w = s->left;
+  Vec         least;
+  PetscScalar rz, zAz;
 
   PetscFunctionBegin;
-  PetscCall(VecPointwiseDivide(s->r, y, w));
-  PetscCall(VecNorm(s->r, NORM_INFINITY, &largest));
-  PetscCall(VecScale(y, (PetscScalar)(1 / PetscMax(largest, PETSC_MACHINE_EPSILON))));
-  PetscCall(VecAbs(y)); /* negative only where CG ended early, or A is no M-matrix */
-  PetscCall(VecScale(w, (PetscScalar)least_of_solution));
-  PetscCall(VecPointwiseMax(w, w, y));
+  PetscCall(VecDot(r, z, &rz));
+  PetscCall(MatMult(A, z, r));
+  PetscCall(VecDot(r, z, &zAz));
+  PetscCall(VecDuplicate(w, &least));
+  PetscCall(VecCopy(w, least));
+  PetscCall(VecScale(least, (PetscScalar)least_of_step));
+  if (PetscRealPart(zAz) != 0) PetscCall(VecAXPY(w, -rz / zAz, z));
+  PetscCall(VecRealPart(w));
+  PetscCall(VecPointwiseMax(w, w, least));
+  PetscCall(VecDestroy(&least));
   PetscCall(MatDestroy(&s->matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* L A R for A as it is now, or A itself */
+/* Gets L A R for the present A, or A itself without scaling */
 PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
 {
   PetscObjectState state, nonzero;
@@ -348,7 +357,6 @@ PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That of A^T: R A^T L */
 PetscErrorCode BAIScalingTranspose(const BAIScaling *of, BAIScaling *s)
 {
   PetscFunctionBegin;

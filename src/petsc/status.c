@@ -1,13 +1,12 @@
 /*
-   The status of an engine as an error of PETSc
+   Conversion of an engine's status to a PETSc error
 */
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
 
-/* An engine's status as a PETSc error of this rank */
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 {
-  const char *face    = bai->face->levels ? "ksp" : bai->face->name; /* PCBAIMG has no such options of its own */
+  const char *face    = bai->face->levels ? "ksp" : bai->face->name; /* PCBAIMG does not have these options itself */
   const char *backend = BAIBackends[bai->relax.use.backend];
 
   PetscFunctionBegin;

@@ -1,16 +1,16 @@
 /*
-   The transposed operator of a PC: another BAI has the transposed matrix, and does with it what the first one does with
-   the matrix. It is made when it is asked for the first time, follows new values, and is kept.
+   The transposed operator of a PC: a second BAI has the transposed matrix and does the transposed iterations. It is
+   made at the first call, follows new values, and is kept.
 
-   With S the damping of the rows, divided by the diagonal, the local sweeps in block J are
-   W_J = sum_k (I - S A_JJ)^k S. So those with A^T and the same S are the transpose. Global iterations from zero are a
-   polynomial of W A times W, whose transpose is that of W^T A^T times W^T, or, if blocks take turns, the same updates
-   in the reverse order. What there is to choose for A is not chosen anew for A^T: blocks, damping, turns and weights
+   With S the damping of the rows over the diagonal, the local sweeps in block J are W_J = sum_k (I - S A_JJ)^k S, so
+   sweeps with A^T and the same S are the transpose. Global iterations from zero are a polynomial of W A times W, whose
+   transpose is the polynomial of W^T A^T times W^T, or, if blocks take turns, the same updates in reverse order. The
+   choices for A (blocks, damping, turns and weights) are copied for A^T
 */
 #include "../multigrid/hierarchy.h"
 #include <petsc/private/petscimpl.h>
 
-/* The BAI for the transpose of A, of type aij, which is then its aij */
+/* Gets the BAI for the transpose of A, of type aij, which becomes its aij */
 static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
 {
   BAI      *t = bai->transposed;
@@ -32,7 +32,7 @@ static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An engine for the transpose of the matrix that the engine holds, with the same blocks, damping and turns */
+/* Sets up an engine for the transpose of the engine's matrix, with the same blocks, damping and turns */
 PetscErrorCode BAISetUpTransposed(BAI *bai, BAI **transposed)
 {
   const BAIParameters *p = &bai->relax.use.p;
@@ -57,7 +57,7 @@ PetscErrorCode BAISetUpTransposed(BAI *bai, BAI **transposed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The near null space of At, whose P is to be the conjugate of that of A */
+/* Attaches the near null space of A to At so that its P is the conjugate of the P of A */
 static PetscErrorCode SetNearNullSpace(Mat A, Mat At)
 {
   MatNullSpace space, conjugates;
@@ -87,7 +87,7 @@ static PetscErrorCode SetNearNullSpace(Mat A, Mat At)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Levels for the transpose of this matrix of users, for which levels are set up: with their aggregates and damping */
+/* Sets up levels for the transpose of the user's matrix, with the aggregates and damping of its levels */
 static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transposed)
 {
   const BAIHierarchy h = bai->hierarchy;
@@ -112,8 +112,8 @@ static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transpose
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z is the transposed cycle for r. If the matrix is Hermitian, a cycle is as well, so its transpose is its conjugate.
- * given: the matrix of users */
+/* Sets z to the transposed cycle for r. If the matrix is Hermitian, so is the cycle, and its transpose is its
+   conjugate. given is the user's matrix */
 PetscErrorCode BAIHierarchyApplyTranspose(BAI *bai, Mat given, Vec r, Vec z)
 {
   const BAIHierarchy h = bai->hierarchy;
@@ -135,7 +135,6 @@ static PetscErrorCode DestroyTransposed(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that was set up; also of the transposed operator */
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;

@@ -1,11 +1,10 @@
 /*
-   Vectors: their arrays where a backend or its levels take them, and norms whose squares are too small or too large for
-   a PetscReal
+   Vectors: access to arrays for a backend or its levels, and norms whose squares are out of range
 */
 #include "../multigrid/hierarchy.h"
 #include <petsc/private/petscimpl.h>
 
-/* ||v||, also where the squares of its entries are not what they should be */
+/* Computes ||v||, even if squares of its entries over- or underflow */
 PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
 {
   Vec       w;
@@ -24,14 +23,14 @@ PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
   PetscCall(
     VecScale(w, (PetscReal)ldexp(1.0, -exponent / 2))); /* in two steps, as one power of two may be out of range */
   PetscCall(VecScale(w, (PetscReal)ldexp(1.0, -(exponent - exponent / 2))));
-  PetscCall(PetscObjectStateIncrease((PetscObject)w)); /* as vectors keep their norms, and scale them */
+  PetscCall(PetscObjectStateIncrease((PetscObject)w)); /* as vectors cache their norms */
   PetscCall(VecNorm(w, NORM_2, norm));
   *norm = (PetscReal)ldexp((double)*norm, exponent);
   PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array of a vector; the host backend takes it on the host, the CUDA backend where it is */
+/* Gets the array of a vector; on the host for the host backend, wherever it is for the CUDA backend */
 PetscErrorCode BAIVecGetArray(BAIBackend backend, Vec v, BAIAccess access, BAIScalar **array, BAIMemory *memory)
 {
   const PetscBool host    = (PetscBool)(backend == BAI_BACKEND_HOST);
@@ -50,7 +49,6 @@ PetscErrorCode BAIVecGetArray(BAIBackend backend, Vec v, BAIAccess access, BAISc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives it back, with the access that it was got for */
 PetscErrorCode BAIVecRestoreArray(BAIBackend backend, Vec v, BAIAccess access, BAIScalar **array)
 {
   const PetscBool host = (PetscBool)(backend == BAI_BACKEND_HOST);
@@ -67,7 +65,7 @@ PetscErrorCode BAIVecRestoreArray(BAIBackend backend, Vec v, BAIAccess access, B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array of a vector in the memory of the matrix, or NULL if it is elsewhere */
+/* Gets the array of a vector in the memory of the matrix, or NULL if it is elsewhere */
 PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *h, Vec v, BAIAccess access, BAIScalar **array)
 {
   const BAIBackend backend = h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
@@ -88,7 +86,7 @@ PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *h, Vec v, BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector of this rank's rows in the memory of the matrix */
+/* Creates a vector of this rank's rows in the memory of the matrix */
 static PetscErrorCode NeedCopy(const BAIHierarchy h, Vec *v)
 {
   PetscFunctionBegin;
@@ -99,7 +97,7 @@ static PetscErrorCode NeedCopy(const BAIHierarchy h, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of this rank, from one vector to another, of which one may be of all ranks */
+/* Copies local values between vectors, one of which may be distributed */
 static PetscErrorCode CopyLocal(Vec from, Vec to)
 {
   const PetscScalar *in;
@@ -116,7 +114,7 @@ static PetscErrorCode CopyLocal(Vec from, Vec to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the arrays of b, which is read, and of x, which is written, and read before if its values matter */
+/* Gets the arrays of b for reading and of x for writing, and for reading if its values matter */
 PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILevelsVectors *v)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -154,7 +152,7 @@ PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between the two: x as it is now is what others see who look at the vector */
+/* Shows others the present x in the vector, between Bind and Unbind */
 PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
 {
   PetscFunctionBegin;
@@ -164,7 +162,7 @@ PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* And they have looked */
+/* Takes x back after others have looked at it */
 PetscErrorCode BAIHierarchyUnshow(BAI *bai, BAILevelsVectors *v)
 {
   PetscFunctionBegin;

@@ -1,9 +1,9 @@
 /*
-   The view of a relaxation: its options, and what is in use
+   The view of a relaxation: its options, and the choices in use
 */
 #include "baiimpl.h"
 
-/* Options that are not as they are by themselves */
+/* Options that differ from their defaults */
 static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o      = &bai->options;
@@ -25,7 +25,6 @@ static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How blocks are updated */
 static PetscErrorCode ViewMode(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
@@ -43,7 +42,6 @@ static PetscErrorCode ViewMode(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The damping that was chosen */
 static PetscErrorCode ViewWeight(BAI *bai, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -55,7 +53,7 @@ static PetscErrorCode ViewWeight(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks, and the part of the matrix inside them */
+/* The blocks, and the fraction of the matrix inside them */
 static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
@@ -86,7 +84,7 @@ static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exchange between ranks, and rows that are swept over otherwise */
+/* The exchange between ranks, and rows that are treated specially */
 static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
@@ -111,7 +109,7 @@ static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work of an iteration, and who does it */
+/* The work of an iteration, and the processor that does it */
 static PetscErrorCode ViewWork(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;

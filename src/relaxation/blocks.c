@@ -1,5 +1,5 @@
 /*
-   Which rows go into which block
+   The partition of rows into blocks
 */
 #include "../petsc/baiimpl.h"
 #include "partition.h"
@@ -7,7 +7,8 @@
 #include <petscdmda.h>
 #include <petsc/private/petscimpl.h>
 
-/* Rows of a block, asked for or chosen, so that no node is cut; Ad are the local rows and columns of the matrix */
+/* The number of rows of a block, as the options ask or chosen so that all unknowns of a point are in one block; Ad has
+   the local rows and columns of the matrix */
 PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 {
   PetscInt n, bs, rows = bai->options.block_size;
@@ -28,7 +29,7 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The box of the grid that this rank owns, if there is a DMDA with as many rows as the matrix; else dof is 0 */
+/* The box of the grid on this rank, if there is a DMDA with as many rows as the matrix; otherwise dof is 0 */
 static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
 {
   DM        dm;
@@ -48,8 +49,8 @@ static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The partition asked for. Auto is natural to begin with, unless it was found to be graph. Ad are the local rows
-   and columns of the matrix */
+/* The partition of the options. Auto is natural until set-up finds graph better. Ad has the local rows and columns of
+   the matrix */
 PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type)
 {
   PetscInt m[3], dof;
@@ -70,7 +71,6 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows in reverse Cuthill-McKee order */
 static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
 {
   IS              rows, cols;
@@ -86,7 +86,7 @@ static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows on the host, with their values or the pattern alone */
+/* Gets the local rows on the host, with values or only the pattern */
 static PetscErrorCode GetHostRows(Mat Ad, PetscBool values, BAICSR *csr)
 {
   PetscInt  rows;
@@ -124,9 +124,9 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 }
 
 /*
-   Consecutive rows hardly couple, so that their local sweeps are in vain, and no row couples to so many that a block
-   cannot hold them: blocks around such rows hold little of them, and take long. Each row couples to as many of other
-   ranks. A look at some rows saves that at all of them where it can
+   Whether blocks of consecutive rows contain so few entries that local sweeps are useless, and no row has more
+   couplings than a block has rows: blocks around such rows contain little of them, and take long. others is the number
+   of couplings of a row to other ranks. It examines some rows first, which may save examining all
 */
 static PetscBool HardlyCouple(const BAICSR *A, PetscInt n, PetscInt block_size, double others)
 {
@@ -150,10 +150,10 @@ static PetscBool HardlyCouple(const BAICSR *A, PetscInt n, PetscInt block_size, 
 }
 
 /*
-   The blocks of partition auto: graph where consecutive rows hardly couple. For PCBAI it is also graph, along strong
-   couplings, where these blocks leave much less outside than consecutive rows. Not where rows are nodes of several
-   unknowns, which such blocks would cut, nor for a product P^T A P: what is between its blocks matters little on a
-   coarse level of multigrid
+   Finds the partition that auto stands for: graph if consecutive rows hardly couple; for PCBAI also graph along strong
+   couplings, if that leaves much less outside than consecutive rows. The latter is not tried for points of several
+   unknowns, which it would separate, nor for a product P^T A P, as couplings between blocks matter little on a coarse
+   level of multigrid
 */
 PetscErrorCode BAIFindPartition(const BAI *bai, Mat Ad, BAIPartitionType *type, PetscBool *strong)
 {
@@ -196,7 +196,8 @@ static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, PetscInt n, BAIP
   const BAIInt    block_size = (BAIInt)bai->relax.use.block_size;
   const PetscBool rcm        = (PetscBool)(bai->relax.use.partition == BAI_PARTITION_RCM);
   const PetscBool pattern    = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->relax.strong);
-  BAICSR          csr; /* where auto looks at the pattern only, so do the blocks, and not at which values came first */
+  /* auto examines only the pattern, and so does the partition, so that it does not depend on the first values */
+  BAICSR csr;
 
   PetscFunctionBegin;
   if (rcm) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
@@ -207,7 +208,6 @@ static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, PetscInt n, BAIP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Extends the blocks by the rows that they couple to over at most overlap steps */
 static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIPartition *partition)
 {
   BAICSR    csr;
@@ -229,7 +229,7 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On this rank; nothing for BAI_PARTITION_NATURAL without overlap */
+/* Creates the partition of this rank; nothing for BAI_PARTITION_NATURAL without overlap */
 PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partition)
 {
   const BAIPartitionType type    = bai->relax.use.partition;

@@ -1,11 +1,11 @@
 /*
-   The choices of a relaxation: what its options stand for, by the matrix and where this rank runs
+   The choices of a relaxation: the meaning of its options for this matrix and rank
 */
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
 #include <float.h>
 
-/* The refinement that auto stands for */
+/* The refinement that the options ask for, or that auto stands for */
 BAIRefine BAIRefineOf(const BAIOptions *o)
 {
   if (o->refine != BAI_REFINE_AUTO) return o->refine;
@@ -22,7 +22,7 @@ static BAIMode ModeNow(const BAI *bai)
   return bai->relax.crowded || o->polynomial == BAI_POLYNOMIAL_FOURTH ? BAI_MODE_SYNC : BAI_MODE_COLOR;
 }
 
-/* The mode in use, or to be so */
+/* The mode in use, or the mode of the next set-up */
 BAIMode BAIModeOf(const BAI *bai)
 {
   return bai->relax.engine ? bai->relax.use.p.mode : ModeNow(bai);
@@ -34,13 +34,12 @@ PetscReal BAIEpsilonOf(const BAI *bai)
   return bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
-/* The weight tau is in use, also as what weight auto stands for */
 PetscBool BAIUsesTau(const BAI *bai)
 {
   return (PetscBool)(bai->relax.use.weight == BAI_WEIGHT_TAU || bai->relax.use.weight == BAI_WEIGHT_AUTO);
 }
 
-/* The global iterations of applications have the weights of a polynomial */
+/* Whether global iterations of an application are weighted by a polynomial */
 PetscBool BAIUsesPolynomial(const BAI *bai)
 {
   const BAIOptions *o = &bai->options;
@@ -52,9 +51,9 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 }
 
 /*
-   The omega of smoothing steps. Auto is over-relaxation for elliptic equations and blocks that take turns, where no
-   block reads old values that are raised as well: of other ranks, or of blocks that take their turn together. Where
-   rows dominate, omega 1 smooths better
+   The omega of smoothing steps. Auto over-relaxes elliptic equations in mode color, unless blocks read old values,
+   which would be raised as well: of other ranks, or of blocks that share a turn. If rows are dominant, omega 1 smooths
+   better
 */
 PetscReal BAISmoothingOmega(const BAI *bai)
 {
@@ -70,9 +69,9 @@ PetscReal BAISmoothingOmega(const BAI *bai)
 }
 
 /*
-   Mode auto of a smoother: rows are so long that nearly all blocks read from each other, so that most of a device would
-   wait for its turn; or A is a product P^T A P, which is a coarse level of multigrid: few blocks have the same colour
-   there, and what smooths best does not pay
+   Finds for mode auto of a smoother whether mode color would leave most of a device waiting: rows are so long that
+   nearly all blocks read from each other, or A is a product P^T A P, a coarse level of multigrid, where few blocks have
+   the same colour
 */
 PetscErrorCode BAILookIfCrowded(BAI *bai, Mat A)
 {
@@ -89,8 +88,8 @@ PetscErrorCode BAILookIfCrowded(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The faults that are asked for; row is this rank's first. Only fields are written, as choices are compared as a whole
- */
+/* Sets the fields of the faults to simulate; row is the first row of this rank. Padding stays as it is, as choices are
+   compared as a whole */
 static void ChooseFaults(const BAIOptions *o, BAIInt row, BAIFault *fault)
 {
   const BAIInt at = (BAIInt)o->fault_at, recover = (BAIInt)o->fault_recover;
@@ -104,7 +103,6 @@ static void ChooseFaults(const BAIOptions *o, BAIInt row, BAIFault *fault)
   fault->row   = row;
 }
 
-/* The parameters of the engine that follow from a choice */
 static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
 {
   const BAIOptions *o = &bai->options;
@@ -114,13 +112,13 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
   c->refine = BAIRefineOf(o);
-  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: choices are compared as a whole */
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too, as choices are compared as a whole */
   p->mode        = ModeNow(bai);
   p->block_size  = (BAIInt)c->block_size;
   p->local_iters = o->local_iters;
   p->local_omega = c->weight == BAI_WEIGHT_TAU || c->weight == BAI_WEIGHT_AUTO
     ? 0
-    : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
+    : o->local_omega; /* 0: local sweeps converge, which tau presupposes */
   p->momentum    = o->momentum > 0.0                                                            ? 1
        : p->mode == BAI_MODE_SYNC && !bai->face->solves && o->polynomial != BAI_POLYNOMIAL_NONE ? 2
                                                                                                 : 0;
@@ -140,7 +138,6 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The choices of this rank for a set-up now */
 PetscErrorCode BAIChoose(const BAI *bai, Mat Ad, BAIChoice *c)
 {
   PetscFunctionBegin;

@@ -1,8 +1,8 @@
 #include "coloring.h"
 #include <stdlib.h>
 
-/* taken, zero at first, is for as many as there may be colours: the last group, from 1 on, that found this one with a
- * neighbour */
+/* Gives each group the smallest colour that no neighbour has. taken, zero on entry, has room for all colours: taken[c]
+   is the last group, counted from 1, with a neighbour of colour c */
 static int ColorGreedily(const BAIGraph *graph, int *color, int *taken)
 {
   int colors = 0;

@@ -8,20 +8,20 @@ struct BAIEngine_ {
   BAIParameters        p;
   BAIInt               n;
   BAIPartition         partition;
-  BAIInt              *places;    /* of the partition: first, row, own */
-  int                  connected; /* with other ranks, */
-  int                  copies;    /* to whom x goes in copies, */
-  int                  zero;      /* who know that x is zero on all of them; */
-  int                  begun;     /* they have exchanged this x before */
+  BAIInt              *places;    /* first, row and own of the partition */
+  int                  connected; /* ranks exchange x by themselves */
+  int                  copies;    /* by copies */
+  int                  zero;      /* all ranks know that x is zero */
+  int                  begun;     /* ranks have exchanged the bound x before */
   int                  swept;     /* and iterated since */
-  double               pace;      /* iterations when one is asked for; */
-  double               worked;    /* what the backend had worked when it was asked, */
-  BAIInt               swept_its; /* and iterations since then */
-  BAIInt               turns;     /* of mode color, that ranks take together; 0: none */
-  int under_way, changed; /* connected ranks have sent x that they have not taken in; and it has changed since */
+  double               pace;      /* iterations for each one asked for */
+  double               worked;    /* seconds of work at the last BAIEngineSeconds() */
+  BAIInt               swept_its; /* iterations since then */
+  BAIInt               turns;     /* number of turns of mode color that ranks take together; 0: none */
+  int under_way, changed;         /* x was sent, but not yet received by this rank; x has changed since it was sent */
 };
 
-/* The one table of backends; the build file decides which file defines BAIBackendCUDA */
+/* The table of backends; relaxation/cuda/cuda_none.c replaces BAIBackendCUDA in builds without CUDA */
 static const BAIBackendOps *const backends[] =
   {[BAI_BACKEND_HOST] = &BAIBackendHost, [BAI_BACKEND_CUDA] = &BAIBackendCUDA};
 
@@ -72,7 +72,7 @@ BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   return status;
 }
 
-/* Calls that go to the backend as they are; those that it does not have are not built */
+/* Calls that are passed on to the backend; BAI_ERR_NOT_BUILT if it does not have the operation */
 #define FORWARD(Name, operation, parameters, arguments) \
   BAIStatus BAIEngine##Name parameters \
   { \
@@ -108,7 +108,7 @@ BAIStatus BAIEngineTakeTurns(BAIEngine engine, BAIInt turns, const BAIInt *color
   return BAIStatusOf(BAI_OK);
 }
 
-/* Global iterations that are done before ranks have to know of each other's */
+/* Number of global iterations that ranks may do without an exchange */
 static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
   const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
@@ -118,12 +118,12 @@ static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
   return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
 }
 
-/* Whether blocks may read newer or older values than the x at the begin of the next now global iterations */
+/* Whether blocks may read values other than those of x at the begin of the next now global iterations */
 static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
 {
   if (!engine->copies) return now > 1;
   return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) &&
-    engine->p.staleness; /* what is copied is an iteration older */
+    engine->p.staleness; /* copied values are one iteration older */
 }
 
 static BAIStatus ExchangeNow(BAIEngine engine, BAIGhosts ghosts)
@@ -145,7 +145,7 @@ static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
   return ExchangeNow(engine, ghosts == BAI_GHOSTS_FIXED && engine->zero ? BAI_GHOSTS_ZERO : ghosts);
 }
 
-/* Global iterations, or part of one, from one exchange to the next */
+/* Does global iterations, or part of one, from one exchange to the next */
 static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
 {
   const int ends = !step->turn || (step->turn == engine->turns && step->part != 1);
@@ -158,8 +158,8 @@ static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
   return BAIStatusOf(BAI_OK);
 }
 
-/* A global iteration turn by turn. What other ranks read sets out as soon as it is there, so that it comes while the
- * rest of the turn is done */
+/* Does a global iteration turn by turn. Boundary values are sent as soon as they are known, so that they arrive while
+   the rest of the turn is done */
 static BAIStatus SweepTurns(BAIEngine engine, const BAIStep *how)
 {
   BAIStep step = *how;
@@ -187,7 +187,7 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
     BAIInt       mine;
 
     if (now < count && how->direction == BAI_ALTERNATE)
-      step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
+      step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or the direction does not matter */
     if (engine->connected && engine->turns && how->mode == BAI_MODE_COLOR) BAITry(SweepTurns(engine, &step));
     else {
       BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
@@ -260,7 +260,7 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
     3 * n;
   if (engine->p.refined) info->flops_iteration += 2.0 * (double)info->nnz_local + 2 * n;
   info->flops_residual = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) +
-    4 * n; /* own rows have as many entries as others, on average */
+    4 * n; /* rows have as many entries as those of other ranks, on average */
 }
 
 BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)

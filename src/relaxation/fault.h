@@ -1,6 +1,6 @@
 /*
-   Faults that are asked for, to see what becomes of the iteration (H. Anzt's thesis, Section 4.5): which rows they hit
-   is a pure function of the seed and the row, or its block
+   Simulated faults (H. Anzt's thesis, Section 4.5). The rows that they hit are a pure function of the seed and the row,
+   or its block
 */
 #pragma once
 
@@ -18,13 +18,13 @@ BAI_INLINE uint64_t BAIFaultHash(const BAIFault *fault, BAIInt k)
   return BAIHash(BAIFaultNumber(fault, k));
 }
 
-/* A row, or, if the type is that, a block is hit */
+/* Whether faults hit row k, or, for BAI_FAULT_BLOCKS, block k */
 BAI_INLINE int BAIFaultHits(const BAIFault *fault, BAIInt k)
 {
   return BAIHashPart(BAIFaultNumber(fault, k)) < (double)fault->fraction;
 }
 
-/* The kernels have to do with the faults of a global iteration */
+/* Whether kernels must simulate faults in this global iteration */
 BAI_INLINE int BAIFaultIsAt(const BAIFault *fault, BAIInt iteration)
 {
   if (!(fault->fraction > 0)) return 0;
@@ -33,13 +33,12 @@ BAI_INLINE int BAIFaultIsAt(const BAIFault *fault, BAIInt iteration)
     iteration < fault->last;
 }
 
-/* Whether a row of that block is not updated */
 BAI_INLINE int BAIFaultStops(const BAIFault *fault, BAIInt row, BAIInt block)
 {
   return fault->type != BAI_FAULT_SUMS && BAIFaultHits(fault, fault->type == BAI_FAULT_BLOCKS ? block : row);
 }
 
-/* One of the bits of what stands here, by the row */
+/* Flips one of the bits of a number at here, chosen by the row */
 BAI_INLINE void BAIFaultFlip(const BAIFault *fault, BAIInt row, void *here, int bytes)
 {
   unsigned char *byte = (unsigned char *)here;

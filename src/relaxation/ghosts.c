@@ -1,6 +1,6 @@
 /*
-   How x travels between ranks: by the engine, if each rank reaches the memory of those that it exchanges x with, else
-   by a VecScatter
+   The exchange of x between ranks: by the engine, if each rank can access the memory of its neighbours, otherwise by a
+   VecScatter
 */
 #include "../petsc/baiimpl.h"
 
@@ -16,7 +16,6 @@ PetscErrorCode BAIScatterDestroy(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every other rank's x that this one reads */
 PetscErrorCode BAIScatterCreate(BAI *bai, Mat A, Mat Ao, PetscInt nghost, const PetscInt garray[])
 {
   Vec         x;
@@ -34,7 +33,7 @@ PetscErrorCode BAIScatterCreate(BAI *bai, Mat A, Mat Ao, PetscInt nghost, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The scatter brings these columns, in this order */
+/* Whether the scatter brings these columns, in this order */
 PetscErrorCode BAIScatterFits(const BAI *bai, PetscInt nghost, const PetscInt garray[], PetscBool *same)
 {
   const PetscInt *old;
@@ -50,14 +49,13 @@ PetscErrorCode BAIScatterFits(const BAI *bai, PetscInt nghost, const PetscInt ga
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A rank tells this to each of its peers */
 typedef struct {
   BAIHandle handle;
-  BAIInt    slot;  /* where in its ghosts x of the peer begins */
-  BAIInt    place; /* of the peer among its peers */
+  BAIInt    slot;  /* first ghost for values of the peer */
+  BAIInt    place; /* number of the peer among its peers */
 } Letter;
 
-/* Tells peers the handle of this rank, and gets theirs: letter, which is the caller's to free */
+/* Sends the handle of this rank to all peers, and returns theirs in letter, which the caller frees */
 static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, const BAIHandle *mine, Letter **letter)
 {
   BAIHalo post = {.n = halo->n, .rank = halo->rank}; /* a row and a ghost for each peer */
@@ -78,7 +76,7 @@ static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, const BAIHandle *min
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the engine write to the memory of the peers */
+/* Lets the engine write to the memory of the peers */
 static PetscErrorCode ConnectEngine(BAI *bai, const BAIHalo *halo, const Letter letter[], BAIStatus *status)
 {
   BAIPeers   peers = {.peers = (BAIInt)halo->n, .copies = bai->options.exchange == BAI_EXCHANGE_DC};
@@ -104,13 +102,13 @@ static PetscErrorCode ConnectEngine(BAI *bai, const BAIHalo *halo, const Letter 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exchange by the engine that is asked for, or would be best */
+/* The exchange by the engine that the options ask for, or that auto prefers */
 static const char *Direct(const BAI *bai)
 {
   return BAIExchanges[bai->options.exchange == BAI_EXCHANGE_AUTO ? BAI_EXCHANGE_DK : bai->options.exchange];
 }
 
-/* The engine exchanges x from now on, if that is what the options ask for or allow, and can be; collective */
+/* Lets the engine exchange x, if the options ask for it or allow it, and it is possible; collective */
 PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
   BAIStatus status = BAIStatusOf(BAI_OK);
@@ -142,13 +140,13 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     PetscCall(PetscInfo(bai->obj, "Exchange scatter instead of %s\n", Direct(bai)));
     code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange != BAI_EXCHANGE_AUTO && status.code ? status : left),
                     NULL);
-    if (code) BAIEngineDestroy(&bai->relax.engine); /* asked again, it must not say yes */
+    if (code) BAIEngineDestroy(&bai->relax.engine); /* a repeated call must not succeed */
     PetscCall(code);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No rank writes to the memory of this one any longer; collective */
+/* Ends all access to the memory of other ranks; collective */
 PetscErrorCode BAIDisconnect(BAI *bai)
 {
   BAIStatus status = BAIStatusOf(BAI_OK);

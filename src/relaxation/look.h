@@ -1,14 +1,14 @@
 /*
-   When a solve by relaxation looks at its residual norm next, and when that norm has stopped falling. KSPBAI's loop
-   over looks uses these rules, and so does the kernel that does a whole solve by itself (cuda/resident.cu).
+   When a solve by relaxation computes its residual norm next (a look), and when the norm stagnates. KSPBAI uses these
+   rules, and so does the kernel that does a whole solve (cuda/resident.cu).
 
-   The next look is due when the norm can have fallen to the tolerance, if it goes on falling as it did over the last
-   half of the iterations: over a few iterations its fall is lost in what the order of the blocks does to it. The next
-   look is due after as many iterations as there were, at the latest. So a solve looks a logarithmic number of times,
-   and a divergence is seen in time.
+   The next look is due when the norm will meet the tolerance, if it continues to fall as it did over the last half of
+   the iterations; over a few iterations, effects of the order of blocks would hide the rate. At the latest it is due
+   after as many iterations as there were so far. So the number of looks is logarithmic, and divergence is noticed in
+   time.
 
-   The norm stands still if it has not fallen to 0.7 of itself in half as many iterations as there were before, and in
-   500 at least.
+   The norm stagnates if in half the number of iterations before, and at least 500, it has not fallen to 0.7 of its
+   value.
 */
 #pragma once
 
@@ -16,18 +16,18 @@
 #include "tuning.h"
 #include <math.h>
 
-/* The history of a solve's residual norm */
+/* The history of the residual norm of a solve */
 typedef struct {
-  double tol2;   /* ||r||^2 to reach; 0: no tolerance */
-  BAIInt from;   /* the fall is measured since this iteration, */
-  double from2;  /* from this ||r||^2 */
-  BAIInt low;    /* the iteration in which ||r|| had last fallen to 0.7 of itself, */
-  double low2;   /* and its square there */
-  BAIInt until;  /* the next look */
-  int    stalls; /* the norm stands still */
+  double tol2;   /* tolerance of ||r||^2; 0: none */
+  BAIInt from;   /* first iteration of the measured fall */
+  double from2;  /* ||r||^2 in iteration from */
+  BAIInt low;    /* last iteration in which ||r|| had fallen to 0.7 of its value */
+  double low2;   /* ||r||^2 in iteration low */
+  BAIInt until;  /* iteration of the next look */
+  int    stalls; /* the norm stagnates */
 } BAILook;
 
-/* its iterations are done, and ||r||^2 is rnorm2; the first look comes after first more */
+/* Starts with ||r||^2 = rnorm2 in iteration its; the first look comes after first more iterations */
 BAI_INLINE void BAILookStart(BAILook *l, double tol2, BAIInt its, double rnorm2, BAIInt first)
 {
   l->tol2   = tol2;
@@ -39,7 +39,7 @@ BAI_INLINE void BAILookStart(BAILook *l, double tol2, BAIInt its, double rnorm2,
   l->stalls = 0;
 }
 
-/* A look after its iterations */
+/* Takes ||r||^2 = rnorm2 in iteration its and decides when to look next */
 BAI_INLINE void BAILookNext(BAILook *l, BAIInt its, double rnorm2)
 {
   const double slope  = its > l->from && rnorm2 < l->from2 ? 0.5 * log(l->from2 / rnorm2) / (double)(its - l->from) : 0,

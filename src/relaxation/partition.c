@@ -9,7 +9,7 @@ static BAIInt CeilOf(BAIInt a, BAIInt b)
   return a / b + (a % b ? 1 : 0);
 }
 
-/* Into how many pieces to cut each direction: those with the fewest links between points cut */
+/* Chooses the number of pieces in each direction so that the fewest links between points are cut */
 static void ChoosePieces(const BAIInt m[3], BAIInt points, BAIInt pieces[3])
 {
   double fewest = -1;
@@ -28,13 +28,13 @@ static void ChoosePieces(const BAIInt m[3], BAIInt points, BAIInt pieces[3])
   }
 }
 
-/* Where piece k of m points cut into c nearly equal ones begins */
+/* The begin of piece k of m points that are divided into c nearly equal pieces */
 static BAIInt PieceFirst(BAIInt m, BAIInt c, BAIInt k)
 {
   return k * (m / c) + (k < m % c ? k : m % c);
 }
 
-/* Faces of its box, other than those of the whole grid, that a point lies on */
+/* Number of faces of its box that a point lies on, except faces of the whole grid */
 static int Faces(const BAIInt m[3], const BAIInt from[3], const BAIInt to[3], const BAIInt at[3])
 {
   int faces = 0;
@@ -87,7 +87,7 @@ BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BA
   return BAIStatusOf(BAI_OK);
 }
 
-/* A row of a block, and its entries outside the block */
+/* A row of a block, and its number of entries outside the block */
 typedef struct {
   BAIInt outside, place, row;
 } SortedRow;
@@ -100,7 +100,7 @@ static int ByOutside(const void *a, const void *b)
   return x->place < y->place ? -1 : 1;
 }
 
-/* Inside each block, rows with fewer entries outside it first, otherwise in the order in which they are */
+/* Sorts the rows of each block by their number of entries outside it; stable */
 static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const BAIInt *first, BAIInt *row)
 {
   BAIInt    *block  = malloc(((size_t)n + 1) * sizeof(*block));
@@ -141,11 +141,11 @@ BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
   return SortByOutside(n, A, *blocks, first, row);
 }
 
-/* A row that couples to the block that grows, by how much; the strongest is on top of a binary heap, where a row may
- * stand several times */
+/* A candidate for a growing block and its coupling to it. The strongest is on top of a binary heap, in which a row may
+   stand several times */
 typedef struct {
   double strength;
-  size_t found; /* how many were found before it */
+  size_t found; /* number of candidates found before it */
   BAIInt row;
 } Candidate;
 
@@ -191,10 +191,9 @@ static Candidate Pop(Heap *heap)
   return top;
 }
 
-/* A block that grows */
 typedef struct {
-  double *strength; /* of a row's couplings to it, 0 if there are none; of a row that has a block already: minus its
-                       number, counted from 1 */
+  /* for each row, its couplings to the block, or 0; or minus the number, from 1 on, of the block that it belongs to */
+  double *strength;
   Heap    heap;
   size_t  found;
 } Growth;
@@ -211,7 +210,6 @@ static void EndGrowth(Growth *g)
   free(g->heap.c);
 }
 
-/* The next block is not that to which candidates couple */
 static void ForgetCandidates(Growth *g)
 {
   for (size_t k = 0; k < g->heap.n; k++) {
@@ -220,13 +218,14 @@ static void ForgetCandidates(Growth *g)
   g->heap.n = 0;
 }
 
-/* The row that couples most strongly to the block, or -1 */
+/* The row with the strongest coupling to the block, or -1 */
 static BAIInt StrongestCandidate(Growth *g)
 {
   while (g->heap.n) {
     const Candidate c = Pop(&g->heap);
 
-    if (g->strength[c.row] == c.strength) return c.row; /* else it has a block, or stands further up with more */
+    /* otherwise the row has a block, or was further up with a stronger coupling */
+    if (g->strength[c.row] == c.strength) return c.row;
   }
   return -1;
 }
@@ -249,7 +248,7 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
 {
   Growth    g;
   BAIStatus status = BeginGrowth(&g, n);
-  BAIInt    left   = 0; /* no row before it is left */
+  BAIInt    left   = 0; /* all rows before it have a block */
 
   *blocks = 0;
   for (BAIInt place = 0; place < n && !status.code; place++) {
@@ -260,7 +259,7 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
       first[(*blocks)++] = place;
     }
     for (next = StrongestCandidate(&g); next < 0; left++) {
-      if (!(g.strength[left] < 0)) next = left; /* also where a coupling is not a number */
+      if (!(g.strength[left] < 0)) next = left; /* even if a coupling is NaN */
     }
     row[place] = next;
     status     = Join(&g, A, *blocks - 1, next);
@@ -270,8 +269,8 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
   return status.code ? status : SortByOutside(n, A, *blocks, first, row);
 }
 
-/* By a look at some rows: blocks of consecutive rows cut much, and rows couple much more strongly to some than to
- * others, so that grown ones may cut less */
+/* Whether some rows show that blocks of consecutive rows cut much, and that couplings differ so much in strength that
+   grown blocks may cut less */
 static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *consecutive)
 {
   double all = 0, outside = 0;
@@ -354,7 +353,7 @@ BAIStatus BAIPartitionOverlap(BAIInt n, const BAICSR *A, BAIInt overlap, const B
                               BAIInt *own, BAIInt *extended)
 {
   BAIInt *in       = malloc(((size_t)n + 1) * sizeof(*in)),
-         *rows     = malloc(((size_t)n + 1) * sizeof(*rows)); /* the last block that has a row; those of a block */
+         *rows     = malloc(((size_t)n + 1) * sizeof(*rows)); /* last block that a row was added to; rows of a block */
   BAIInt    place  = 0;
   BAIStatus status = in && rows ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 

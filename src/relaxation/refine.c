@@ -1,15 +1,14 @@
 /*
-   Iterative refinement round the engine: it iterates for a correction c of A c = r, where r = b - A x and x are of
-   full precision. With sweeps in single precision that is mixed-precision iterative refinement (H. Anzt,
-   "Asynchronous and Multiprecision Linear Solvers", Section 4.12). Blocks that refine by themselves are the engine's
-   business
+   Iterative refinement around the engine, which iterates on a correction c of A c = r, where r = b - A x and x have
+   full precision. With sweeps in single precision this is mixed-precision iterative refinement (H. Anzt, "Asynchronous
+   and Multiprecision Linear Solvers", Section 4.12). The engine itself does refinement by blocks
 */
 #include "../petsc/baiimpl.h"
 #include "../common/scale.h"
 #include "tuning.h"
 #include <petsc/private/petscimpl.h>
 
-/* b and x are the ones that the residual was computed of last */
+/* Whether the current residual belongs to b and x */
 static PetscErrorCode IsKnown(const BAIRefinement *f, Vec b, Vec x, PetscBool *known)
 {
   BAIVersion of_b, of_x;
@@ -21,7 +20,6 @@ static PetscErrorCode IsKnown(const BAIRefinement *f, Vec b, Vec x, PetscBool *k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* r = b - A x, and its norm if it is wanted */
 static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
 {
   BAIRefinement *f = &bai->relax.refinement;
@@ -33,7 +31,7 @@ static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_ze
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The right side of a new correction is the residual that was looked at. A preconditioner's has no other beside it */
+/* Starts a new correction, whose right-hand side is the current residual. A preconditioner needs no copy of it */
 static PetscErrorCode BeginCorrection(BAI *bai, Vec x, PetscBool solver)
 {
   BAIRefinement *f = &bai->relax.refinement;
@@ -53,8 +51,7 @@ static PetscErrorCode BeginCorrection(BAI *bai, Vec x, PetscBool solver)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of the first residual of a correction that rounding leaves, about, however many the iterations
- */
+/* Estimates the part of the first residual of a correction that rounding keeps, however many iterations are done */
 static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
 {
   PetscReal norm;
@@ -65,8 +62,8 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it
- * gained nothing, which says nothing */
+/* Finds the number of iterations of a correction from the gain of the last one. It gained nothing if x is already as
+   accurate as full precision allows */
 static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
 {
   BAIRefinement  *f    = &bai->relax.refinement;
@@ -86,7 +83,7 @@ static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest magnitude on the diagonal: how large sums are that are rounded */
+/* Finds the largest magnitude of a diagonal entry, which scales the rounding errors */
 PetscErrorCode BAIRefinementSetUp(BAI *bai)
 {
   BAIRefinement *f = &bai->relax.refinement;
@@ -114,9 +111,9 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
 }
 
 /*
-   As BAIIterate(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and
-   x the correction, so that it is a fixed operator. A solver looks at the residual as often as corrections take, and
-   each correction begins from zero, without momentum
+   Does what BAIIterate() does, with refinement. A preconditioner does all iterations on one correction; from a zero
+   guess b is the residual and x the correction, so that it is a fixed operator. A solver computes the residual at the
+   end of each correction, which starts from zero, without momentum
 */
 PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
@@ -150,7 +147,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     f->x.id = 0;
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
     if (bai->options.idle_wait)
-      PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine))); /* PETSc's operations stay awake */
+      PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine))); /* PETSc's operations do not sleep */
     PetscCall(ComputeResidual(bai, b, x, PETSC_FALSE, PETSC_TRUE));
     if (!solver) continue;
     PetscCall(FindRounding(bai, &left));
@@ -162,7 +159,8 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As BAIIterate(), with x in single precision while it is iterated, and a residual norm of full precision */
+/* Does what BAIIterate() does, with x in single precision during the iterations, and a residual norm in full
+   precision */
 PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
 {
@@ -174,7 +172,7 @@ PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   if (solver && count) PetscCall(VecNorm(b, NORM_INFINITY, &size));
   f->scale = solver && count ? BAIScaleOf(ilogb((double)size)) : 0.0;
   if (count || guess_zero)
-    PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* x is not to be rounded for nothing */
+    PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* rounds x only if iterations follow */
   f->scale = 0.0;
   if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAINeedWork(bai, bai->relax.A));

@@ -1,6 +1,5 @@
 /*
-   A relaxation on PETSc's side of the engine: what KSPBAI and PCBAI keep of it, and how they set it up and run it.
-   baiimpl.h includes this
+   The relaxation of a KSPBAI or PCBAI above the engine: its data, set-up and iterations. baiimpl.h includes this
 */
 #pragma once
 
@@ -8,7 +7,7 @@
 
 typedef struct BAIResearch_ *BAIResearch; /* research/research.h */
 
-/* An object as it is at some time; id 0: none */
+/* An object in a certain state; id 0: none */
 typedef struct {
   PetscObjectId    id;
   PetscObjectState state;
@@ -17,88 +16,87 @@ typedef struct {
 PETSC_INTERN PetscErrorCode BAIVersionOf(PetscObject, BAIVersion *);
 PETSC_INTERN PetscBool      BAIVersionsEqual(BAIVersion, BAIVersion);
 
-/* The choices of set-up: by the options, the matrix, and where this rank runs */
+/* The choices of a set-up, from the options, the matrix, and the processor of this rank */
 typedef struct {
-  BAIBackend       backend; /* not auto, nor are the others */
+  BAIBackend       backend; /* never auto, like the others */
   BAIPartitionType partition;
   BAIWeight        weight;
   PetscInt         block_size, overlap;
   BAIExchange      exchange;
   BAIRefine        refine;
-  BAIParameters    p; /* of the engine */
+  BAIParameters    p; /* for the engine */
 } BAIChoice;
 
-/* Refinement round the engine: refine.c */
+/* Refinement around the engine, see refine.c */
 typedef struct {
-  Vec        rhs;      /* The right-hand side of the correction. */
-  Vec        base;     /* The x that the correction is added to. */
-  PetscReal  from;     /* The residual norm at the start of the correction. */
-  PetscReal  now;      /* The residual norm when it was computed last. */
-  PetscReal  scale;    /* Vectors are multiplied by this in the engine; 0: 1. */
-  PetscInt   its;      /* Global iterations of the last correction. */
-  PetscInt   most;     /* Global iterations that corrections are to take, */
-  PetscBool  learnt;   /* found from the gain of one. */
-  BAIVersion b, x;     /* The residual is that of these; id of x 0: of none. */
-  PetscReal  diagonal; /* The largest magnitude on the diagonal. */
+  Vec        rhs;      /* right-hand side of the correction */
+  Vec        base;     /* the x that the correction is added to */
+  PetscReal  from;     /* residual norm at the start of the correction */
+  PetscReal  now;      /* last computed residual norm */
+  PetscReal  scale;    /* factor of vectors in the engine; 0: 1 */
+  PetscInt   its;      /* global iterations of the last correction */
+  PetscInt   most;     /* global iterations for each correction */
+  PetscBool  learnt;   /* most was found from the gain of a correction */
+  BAIVersion b, x;     /* b and x of the current residual; id of x 0: none */
+  PetscReal  diagonal; /* largest magnitude of a diagonal entry */
 } BAIRefinement;
 
 /*
-   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is
-   not NULL. The direction of the step matters in mode color
+   Does count global iterations from x, or if guess_zero from zero; then computes ||b - A x|| if rnorm is not NULL. The
+   direction of the step matters in mode color
 */
 typedef PetscErrorCode BAIRunFunction(BAI *, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *,
                                       PetscReal *rnorm);
 
-/* The relaxation of a KSPBAI or PCBAI */
 typedef struct {
   BAIEngine       engine;
   BAIChoice       use;
   BAIInfo         info;
-  BAIRunFunction *run;     /* The global iterations that the options ask for. */
-  int             unit;    /* BAIParameters; 0 until this matrix has shown to need it. */
-  PetscBool       strong;  /* With partition auto: blocks are grown along strong couplings. */
-  PetscBool       crowded; /* PCBAI with mode auto: most blocks would wait for their turn in mode color. */
-  PetscReal       largest; /* The largest eigenvalue of M^{-1}A, for a polynomial; 0: not yet found. */
-  PetscReal       defect;  /* How nearly A annihilates constants, for omega auto: BAIFindDefect(); 0: not yet found. */
-  PetscReal       tau;     /* Multiplies omega. */
-  PetscInt        setups;  /* Times that an engine was created, */
-  PetscInt        updates; /* and that it got new values. */
+  BAIRunFunction *run;     /* does the global iterations that the options ask for */
+  int             unit;    /* of BAIParameters; 0 until the matrix needs it */
+  PetscBool       strong;  /* with partition auto: blocks are grown along strong couplings */
+  PetscBool       crowded; /* PCBAI with mode auto: mode color would leave most blocks waiting */
+  PetscReal       largest; /* largest eigenvalue of M^{-1}A for a polynomial; 0: not yet found */
+  PetscReal       defect;  /* defect of constants for omega auto, see BAIFindDefect(); 0: not yet found */
+  PetscReal       tau;     /* factor of omega */
+  PetscInt        setups;  /* number of engines created */
+  PetscInt        updates; /* number of times that engines got new values */
   BAIRefinement   refinement;
-  Mat             A;      /* The matrix that the engine holds, */
-  BAIVersion      held;   /* as it was then; id 0: not all ranks hold it. */
-  BAIVersion      given;  /* The users' matrix, of which A may be a copy; id 0: the last set-up failed. */
-  PetscObjectId   seen;   /* The findings of solves are about this matrix. */
-  PetscInt        rows;   /* Rows of all ranks. */
-  PetscInt        first;  /* The first row of this rank. */
-  BAIStatus       failed; /* The first failure of this rank while iterating. */
+  Mat             A;      /* the matrix that the engine holds */
+  BAIVersion      held;   /* its version; id 0: not all ranks hold it */
+  BAIVersion      given;  /* the user's matrix, of which A may be a copy; id 0: the last set-up failed */
+  PetscObjectId   seen;   /* the matrix that findings of solves belong to */
+  PetscInt        rows;   /* global number of rows */
+  PetscInt        first;  /* first global row of this rank */
+  BAIStatus       failed; /* first failure of this rank while iterating */
 } BAIRelaxation;
 
 /* The exchange of x with other ranks */
 typedef struct {
-  VecScatter scatter;   /* NULL on one rank. */
-  Vec        ghost;     /* Entries of x that other ranks own. */
-  Vec        coming;    /* Entries that arrive while those are read. */
-  Vec        sent;      /* A copy of x that is on its way. */
-  IS         ghosts;    /* The global numbers of ghosts. */
-  BAIInt    *color;     /* Ranks take turns together: the turn of each own row. */
-  PetscBool  under_way; /* Entries of x are on their way. */
-  PetscBool  connected; /* The engine exchanges x by itself. */
+  VecScatter scatter;   /* NULL on one rank */
+  Vec        ghost;     /* entries of x of other ranks */
+  Vec        coming;    /* entries that arrive while ghost is read */
+  Vec        sent;      /* copy of x that is being sent */
+  IS         ghosts;    /* global numbers of ghosts */
+  BAIInt    *color;     /* if ranks take turns together: turn of each own row */
+  PetscBool  under_way; /* x is being sent */
+  PetscBool  connected; /* the engine exchanges x by itself */
 } BAIRanks;
 
-/* The work of a set-up: new values in the old pattern, or a new engine. All ranks do the most that one of them needs */
+/* The work of a set-up: new values in the same pattern, or a new engine. All ranks do the largest work that any
+   needs */
 enum {
   BAI_WORK_NONE,
   BAI_WORK_VALUES,
   BAI_WORK_ENGINE
 };
 
-/* The parts of a matrix that this rank has */
 typedef struct {
   Mat             A;
-  Mat             square; /* Its local rows and columns. */
-  Mat             other;  /* The coupling to columns of other ranks; NULL on one rank. */
+  Mat             square; /* local rows and columns */
+  Mat             other;  /* couplings to columns of other ranks; NULL on one rank */
   PetscInt        nghost;
-  const PetscInt *garray; /* The numbers of those columns. */
+  const PetscInt *garray; /* global numbers of these columns */
 } BAIParts;
 
 /* setup.c */
@@ -154,7 +152,7 @@ PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
 /* turns.c */
 PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[]);
 
-/* research/research.c: what happens in a relaxation beside its iterations, if options of research ask for it */
+/* research/research.c: hooks of a relaxation for options of research */
 PETSC_INTERN PetscErrorCode BAIResearchSetUp(BAI *);
 PETSC_INTERN PetscErrorCode BAIResearchBegin(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, PetscReal, PetscInt, Vec, Vec, PetscReal, PetscReal *,

@@ -1,9 +1,8 @@
 /*
-   The engine of a relaxation: it is made, given new values of the matrix, and dropped
+   Creates the engine of a relaxation, gives it new values of the matrix, and destroys it
 */
 #include "../petsc/baiimpl.h"
 
-/* The engine, with the blocks that are asked for or found */
 static PetscErrorCode CreateEngine(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
 {
   BAIRelaxation      *relax     = &bai->relax;
@@ -19,7 +18,7 @@ static PetscErrorCode CreateEngine(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStat
   blocks  = bai->origin ? BAIEnginePartition(bai->origin->relax.engine) : partition.first ? &partition : NULL;
   *status = BAIEngineCreate(relax->use.backend, M, blocks, &relax->use.p, &relax->engine);
   if (status->code == BAI_ERR_DIAGONAL &&
-      !relax->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+      !relax->unit) { /* a smoother may replace it by 1, as PCJACOBI does; a solver would solve another system */
     relax->unit = relax->use.p.unit = bai->face->solves ? BAI_UNIT_ROWS : BAI_UNIT_ALL;
     *status                         = BAIEngineCreate(relax->use.backend, M, blocks, &relax->use.p, &relax->engine);
   }
@@ -27,7 +26,6 @@ static PetscErrorCode CreateEngine(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives back the arrays that this rank has got */
 static PetscErrorCode RestoreRows(BAIBackend backend, const BAIParts *m, BAIMatrix *M)
 {
   PetscFunctionBegin;
@@ -36,8 +34,8 @@ static PetscErrorCode RestoreRows(BAIBackend backend, const BAIParts *m, BAIMatr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values or a new engine, as this choice asks for, from the arrays of the matrix. All ranks do the same work, which
- * may turn out to be more */
+/* Gives the engine new values or creates a new one, as the choice requires, from the arrays of the matrix. All ranks do
+   the same work, which may turn out to be more than *work */
 PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choice, int *work)
 {
   BAIStatus      status = BAIStatusOf(BAI_OK);
@@ -58,7 +56,7 @@ PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choic
     M.share = share;
   }
   code = BAIAgree(bai, mine, work);
-  if (code) PetscCall(RestoreRows(choice->backend, m, &M)); /* also if it is another rank that has failed */
+  if (code) PetscCall(RestoreRows(choice->backend, m, &M)); /* also if another rank has failed */
   if (code) PetscCall(PetscFree(share));
   PetscCall(code);
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
@@ -84,7 +82,7 @@ PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engine copies the values of its matrix once more */
+/* Lets the engine copy the values of its matrix again */
 PetscErrorCode BAIRefillEngine(BAI *bai)
 {
   BAIParts m    = {.A = bai->relax.A};
@@ -97,7 +95,7 @@ PetscErrorCode BAIRefillEngine(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No relaxation is set up any longer; collective */
+/* Destroys the engine and ends its exchanges; collective */
 PetscErrorCode BAIDropEngine(BAI *bai)
 {
   PetscFunctionBegin;

@@ -1,16 +1,16 @@
 /*
-   Global iterations on a Vec: the way from Vec to the engine, exchange between ranks, and residual norms
+   Global iterations on a Vec: access to its arrays, exchange between ranks, and residual norms
 */
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
 
-/* Keeps the first failure of this rank, which goes on as others may be waiting for it */
+/* Keeps the first failure of this rank, which continues, as other ranks may be waiting for it */
 static void NoteFailure(BAI *bai, BAIStatus status)
 {
   if (!bai->relax.failed.code) bai->relax.failed = status;
 }
 
-/* The failure that this rank kept, as an error */
+/* Returns the failure that this rank kept as an error */
 static PetscErrorCode RaiseFailure(BAI *bai)
 {
   const BAIStatus failed = bai->relax.failed;
@@ -21,7 +21,7 @@ static PetscErrorCode RaiseFailure(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings the other ranks' x to the ghosts, if the engine does not */
+/* Scatters x of other ranks to the ghosts, if the engine does not exchange it */
 static PetscErrorCode ScatterGhosts(BAI *bai, Vec x, PetscBool guess_zero)
 {
   PetscFunctionBegin;
@@ -34,7 +34,6 @@ static PetscErrorCode ScatterGhosts(BAI *bai, Vec x, PetscBool guess_zero)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Hands the arrays to the engine */
 static PetscErrorCode BindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   const BAIBackend backend = bai->relax.use.backend;
@@ -85,7 +84,7 @@ static PetscErrorCode SweepVectors(BAI *bai, Vec b, Vec x, PetscInt count, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x||^2 of all ranks, who learn as well on how many of them something has failed */
+/* ||b - A x||^2 over all ranks, and the number of ranks that have failed */
 static PetscErrorCode ResidualNorm2(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscInt *failed)
 {
   BAIReal   mine = 0;
@@ -106,7 +105,7 @@ static PetscErrorCode ResidualNorm2(BAI *bai, Vec b, Vec x, PetscReal *norm2, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A rank that is faster than others does more iterations in the time of theirs, so that nobody waits */
+/* Sets the pace of this rank: a faster rank does more iterations in the time of the others, so that no rank waits */
 static PetscErrorCode FindPace(BAI *bai, Vec x)
 {
   PetscReal mine = (PetscReal)BAIEngineSeconds(bai->relax.engine), slowest;
@@ -120,7 +119,6 @@ static PetscErrorCode FindPace(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors for a residual and a correction */
 PetscErrorCode BAINeedWork(BAI *bai, Mat A)
 {
   PetscFunctionBegin;
@@ -128,7 +126,7 @@ PetscErrorCode BAINeedWork(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x||, of which the engine found the square, unless that is too small or large to be exact */
+/* Computes ||b - A x|| from its square by the engine, or from the vectors if the square is out of range */
 static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal *rnorm)
 {
   PetscFunctionBegin;
@@ -142,7 +140,7 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations as the options say, from an x of the caller's */
+/* A step with the parameters of the options, for iterations from a new x */
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
@@ -155,19 +153,19 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
   return step;
 }
 
-/* Starts sending x to the other ranks, which go on meanwhile */
+/* Starts to send x to other ranks, which runs in the background */
 static PetscErrorCode SendOff(BAI *bai, Vec x)
 {
   PetscFunctionBegin;
   if (!bai->ranks.sent) PetscCall(VecDuplicate(x, &bai->ranks.sent));
   if (!bai->ranks.coming) PetscCall(VecDuplicate(bai->ranks.ghost, &bai->ranks.coming));
-  PetscCall(VecCopy(x, bai->ranks.sent)); /* which stays as it is until all have it */
+  PetscCall(VecCopy(x, bai->ranks.sent)); /* which does not change until all ranks have it */
   PetscCall(VecScatterBegin(bai->ranks.scatter, bai->ranks.sent, bai->ranks.coming, INSERT_VALUES, SCATTER_FORWARD));
   bai->ranks.under_way = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Receives what was sent; it is read from now on */
+/* Receives the values of x that were sent, to be read from now on */
 static PetscErrorCode TakeIn(BAI *bai)
 {
   const Vec before = bai->ranks.ghost;
@@ -181,7 +179,7 @@ static PetscErrorCode TakeIn(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x goes to the other ranks, if it is not on the way, and what has come is read */
+/* Sends x to other ranks, if it is not yet being sent, and binds the values that have arrived */
 static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscBool *guess_zero, BAIVectors *v)
 {
   PetscFunctionBegin;
@@ -195,9 +193,9 @@ static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscB
 }
 
 /*
-   count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if
-   guess_zero; then ||b - A x|| if rnorm is not NULL. If the engine does not exchange x between ranks, it is done here:
-   after each global iteration, or turn of all ranks, or, with exchange amc, during the next one
+   Does count global iterations with the engine's matrix from x, or if guess_zero from zero; then computes ||b - A x||
+   if rnorm is not NULL. If the engine does not exchange x between ranks, this function does: after each global
+   iteration, or turn of all ranks, or, with exchange amc, during the next iteration
 */
 PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                           PetscReal *rnorm)
@@ -239,8 +237,8 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
 }
 
 /*
-   A whole solve by the engine, if it can: until a tolerance is met, or the residual norm stands still. A negative bnorm
-   stands for ||b||, and is set to it. solution->its may be 0 only if nothing was done
+   Does a whole solve by the engine, until a tolerance is met or the residual norm stagnates. A negative bnorm is
+   replaced by ||b||. solution->its is 0 only if nothing was done, as the engine cannot do whole solves
 */
 PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, const BAITolerances *tolerances,
                         const BAIStep *step, PetscReal *bnorm, PetscReal *rnorm, BAISolution *solution)

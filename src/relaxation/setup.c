@@ -1,11 +1,11 @@
 /*
-   Set-up of a relaxation: chooses what the options leave open, compares it with what is in use, and has the engine made
-   or given new values
+   Set-up of a relaxation: makes the choices that options leave open, compares them with those in use, and creates or
+   renews the engine
 */
 #include "../petsc/baiimpl.h"
 #include <petsc/private/petscimpl.h>
 
-/* The work that takes this choice for this matrix into use */
+/* Finds the work that a choice for this matrix requires */
 static PetscErrorCode CompareChoice(const BAI *bai, const BAIParts *m, const BAIChoice *c, int *work)
 {
   BAIVersion now;
@@ -23,7 +23,7 @@ static PetscErrorCode CompareChoice(const BAI *bai, const BAIParts *m, const BAI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With -info: which kernels do the global iterations, and why others do not */
+/* Shows by -info which kernels do the global iterations, and why others do not */
 static PetscErrorCode ExplainKernels(const BAI *bai)
 {
   const BAIMode mode      = bai->relax.use.p.mode;
@@ -39,7 +39,7 @@ static PetscErrorCode ExplainKernels(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Findings are about one matrix: with another one they are forgotten */
+/* Forgets the findings of solves if the matrix is another one */
 static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 {
   PetscObjectId id;
@@ -53,7 +53,6 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the function that does the global iterations */
 static PetscErrorCode ChooseRun(BAI *bai)
 {
   PetscFunctionBegin;
@@ -64,7 +63,7 @@ static PetscErrorCode ChooseRun(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An engine that holds this matrix, ready to iterate */
+/* Creates or renews the engine for this matrix, ready to iterate */
 static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice, int *work)
 {
   PetscErrorCode mine = PETSC_SUCCESS;
@@ -73,7 +72,7 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   PetscCall(PetscObjectReference((PetscObject)m->A));
   PetscCall(MatDestroy(&bai->relax.A));
   bai->relax.A       = m->A;
-  bai->relax.held.id = 0; /* until all ranks are known to have come through */
+  bai->relax.held.id = 0; /* until all ranks have succeeded */
   PetscCall(BAICheckMatrix(bai->obj, m->A));
   PetscCall(BAIFillEngine(bai, m, choice, work));
   if (*work == BAI_WORK_ENGINE) {
@@ -94,7 +93,7 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc works on the stream that the engine works on */
+/* Whether PETSc works on the stream of the engine */
 PetscErrorCode BAIIsOnStream(const BAI *bai, PetscBool *is)
 {
   int   device;
@@ -108,8 +107,8 @@ PetscErrorCode BAIIsOnStream(const BAI *bai, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engine holds this matrix as it is now, and does what the options ask for, on this rank; what is not set up on
- * some rank is not on all */
+/* Whether the engine holds the matrix in its present state, and fulfils the options, on this rank; it holds none on any
+   rank if set-up failed on one */
 PetscErrorCode BAIIsSetUp(const BAI *bai, Mat A, PetscBool *is)
 {
   BAIVersion now;
@@ -125,9 +124,8 @@ PetscErrorCode BAIIsSetUp(const BAI *bai, Mat A, PetscBool *is)
 }
 
 /*
-   Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in
-   the same state, and the same options; new values in an old pattern are put in place; only another pattern, or other
-   options, are cut anew
+   Sets up the engine for the present state of the matrix and the options. It does nothing if neither has changed; new
+   values in the same pattern are stored in place; another pattern, or other options, lead to a new engine
 */
 PetscErrorCode BAISetUp(BAI *bai, Mat given)
 {
@@ -138,7 +136,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
-  bai->relax.given.id = 0; /* until all of it is done */
+  bai->relax.given.id = 0; /* until set-up is complete */
   PetscCall(BAIOptionsCheckTogether(bai));
   PetscCall(ForgetIfOther(bai, given));
   PetscCall(BAIConvert(bai, given, &m.A));
@@ -146,17 +144,17 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscCall(BAIGetParts(obj, m.A, &m.square, &m.other, &m.nghost, &m.garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)m.A)));
   mine = BAIChoose(bai, m.square, &choice);
-  if (!mine && !bai->relax.engine) bai->relax.use.backend = choice.backend; /* which errors name */
+  if (!mine && !bai->relax.engine) bai->relax.use.backend = choice.backend; /* for error messages */
   if (!mine) mine = BAICheckStatus(bai, BAIBackendIsReady(choice.backend, choice.p.stream));
   if (!mine) mine = CompareChoice(bai, &m, &choice, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work != BAI_WORK_NONE) {
     PetscCall(PetscLogEventBegin(BAI_SetUp, obj, m.A, 0, 0));
     mine = RenewEngine(bai, &m, &choice, &work);
-    if (mine) bai->relax.held.id = 0; /* what the engine was not made ready for is the next set-up's business */
+    if (mine) bai->relax.held.id = 0; /* the next set-up must prepare the engine further */
     PetscCall(
-      PetscLogEventEnd(BAI_SetUp, obj, m.A, 0, 0)); /* also after an error, which of gathered rows only some ranks have:
-                                                       those that wait in the log for all would wait in vain */
+      /* Also after an error on some ranks: the others would wait for them in the log */
+      PetscLogEventEnd(BAI_SetUp, obj, m.A, 0, 0));
     PetscCall(mine);
     PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n",
                         work == BAI_WORK_ENGINE ? "Set up" : "New values for the engine",

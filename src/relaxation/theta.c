@@ -1,14 +1,14 @@
 #include "theta.h"
 #include "tuning.h"
 
-/* A block that nothing couples to is solved best by many sweeps */
+/* A block without outside couplings is solved best by many sweeps, so its theta is large but finite */
 static double ThetaOf(BAIReal inside, BAIReal outside)
 {
   return (double)inside < BAI_THETA_MOST * (double)outside ? (double)inside / (double)outside
                                                            : (inside > 0 ? BAI_THETA_MOST : 0);
 }
 
-/* below: part of their sweeps that blocks below the mean keep; scale: that all keep */
+/* Computes iters and returns their sum. below is the factor for blocks below the mean, scale the factor for all */
 static int64_t Sweeps(BAIInt blocks, const BAIReal *inside, const BAIReal *outside, double mean, double below,
                       double scale, BAIInt local_iters, BAIInt *iters)
 {

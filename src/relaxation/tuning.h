@@ -1,140 +1,148 @@
 /*
-   The numbers by which the relaxation decides, and where they come from. Measurements are in docs/notebook. What is
-   the size of a data structure, and not a choice, stays with that structure
+   The numbers by which the relaxation decides, and their sources. docs/notebook has the measurements. Sizes of data
+   structures, which are no choices, are with the structures
 */
 #pragma once
 
 enum {
-  /* Rows of a block. On an H200 solves with blocks of 64 to 256 rows differ by a fifth, and 256 smooth best for their
-     time; on a grid of 257^3 points, whose lines are longer, 384 do */
-  BAI_SOLVER_BLOCK      = 128,
-  BAI_SMOOTHER_BLOCK    = 256,
-  BAI_LARGE_BLOCK       = 384,
-  BAI_LARGE_ROWS        = 1 << 23, /* a matrix with as many rows as this gets large blocks, */
-  BAI_LARGE_ENTRIES     = 8,   /* if its rows have no more entries: a GPU has no room for several such blocks else */
-  BAI_MOST_FIELDS       = 6,   /* unknowns of a node that blocks do not cut: MatSetBlockSize() */
-  BAI_POLYNOMIAL_BLOCKS = 128, /* keep a GPU at work; with a polynomial small blocks hardly smooth worse */
-  BAI_LEAST_BLOCK       = 32,  /* rows that fit registers even if they are long */
+  /* Rows of a block. On an H200 solves with blocks of 64 to 256 rows differ by a fifth, and 256 rows smooth best for
+     their time; on a grid of 257^3 points, with its longer lines, 384 do */
+  BAI_SOLVER_BLOCK   = 128,
+  BAI_SMOOTHER_BLOCK = 256,
+  BAI_LARGE_BLOCK    = 384,
+  BAI_LARGE_ROWS     = 1 << 23, /* a matrix with at least this number of rows has large blocks */
+  /* if its rows have at most this number of entries; otherwise a GPU has no room for several such blocks */
+  BAI_LARGE_ENTRIES = 8,
+  /* largest number of unknowns of a point (MatSetBlockSize()) that blocks do not separate */
+  BAI_MOST_FIELDS = 6,
+  /* this number of blocks keeps a GPU busy; with a polynomial small blocks hardly smooth worse */
+  BAI_POLYNOMIAL_BLOCKS = 128,
+  BAI_LEAST_BLOCK       = 32, /* rows that fit in registers even if they are long */
 
-  /* Mode auto is sync where rows have more entries than this on average: nearly all blocks read from each other */
+  /* Mode auto is sync if rows have more entries on average, as nearly all blocks then read from each other */
   BAI_LONG_ROW = 48,
 
-  /* Partition auto: rows for which the set-up of better blocks is not too expensive, and looks at single rows and
-     trials with single blocks that decide whether it is worth its time. These take 0.1 ms */
+  /* Partition auto: largest number of rows for which the set-up of better blocks is not too expensive, and numbers of
+     rows and of trial blocks that decide whether it is worth its time. These take 0.1 ms */
   BAI_MOST_PARTITION_ROWS = 1000000,
   BAI_PARTITION_LOOKS     = 256,
   BAI_PARTITION_TRIALS    = 8,
 
-  /* Mode color: neighbouring blocks that have fewer rows than this take their turn together, so that a turn is worth
-     waiting for; and groups that are coloured at a time: many times those that a device works on at once */
+  /* Mode color: neighbouring blocks share a turn up to this number of rows, so that a turn is worth waiting for; and
+     groups that are coloured at a time, many times the number that a device works on at once */
   BAI_GROUP_ROWS   = 128,
   BAI_COLOR_GROUPS = 32768,
 
-  /* Host, modes async and launch: rows that make a ticket worth drawing, rows that are as good as a stream from memory,
-     and tickets for each thread, so that none has nothing to do */
+  /* Host, modes async and launch: smallest number of rows of a task, number of rows that stream from memory
+     efficiently, and tasks for each thread, so that no thread is idle */
   BAI_LEAST_TASK_ROWS  = 256,
   BAI_MOST_TASK_ROWS   = 4096,
   BAI_TASKS_PER_THREAD = 64,
 
-  /* Mode async on several ranks: global iterations from one exchange to the next, so that waits cost little and no rank
-     works for long on what another is about to change; one if ranks have fewer rows than this on average, as their
-     iterations take no time beside an exchange. A rank does at most as many iterations for one of the slowest */
+  /* Mode async on several ranks: global iterations between exchanges, so that waiting costs little and no rank works
+     for long on values that are about to change; 1 if ranks have fewer rows on average, as an exchange then takes
+     longer than iterations; and largest number of iterations of a rank for each iteration of the slowest */
   BAI_MOST_APART = 32,
   BAI_FEW_ROWS   = 4096,
   BAI_MOST_PACE  = 8,
 
-  /* Steps of GMRES that estimate extreme eigenvalues: both ends for the weight tau, the largest one for a polynomial */
+  /* Steps of GMRES that estimate extreme eigenvalues: both for the weight tau, the largest for a polynomial */
   BAI_TAU_STEPS        = 20,
   BAI_POLYNOMIAL_STEPS = 10,
 
-  /* Refinement: global iterations of the first correction, which shows how many the others take */
+  /* Refinement: global iterations of the first correction, from which the number for the others is found */
   BAI_FIRST_CORRECTION = 16,
 
-  /* A solve stands still if its norm has not fallen to BAI_STANDS_STILL of itself, squared, in as many iterations */
+  /* A norm stagnates if its square has not fallen by the factor BAI_STANDS_STILL in this number of iterations */
   BAI_STILL_ITS = 500,
 
-  /* Faults: without a fall of the norm by BAI_FAULT_FALL in as many iterations it does not fall any more; a row that
-     has not changed in as many looks is lost; and as many times blocks are set back before the iteration diverges */
+  /* Faults: number of iterations without a fall of the norm by BAI_FAULT_FALL after which it counts as not falling;
+     number of looks after which an unchanged row is lost; and number of times that blocks are set back before the
+     iteration counts as diverging */
   BAI_FAULT_ITS   = 20,
   BAI_FAULT_LOOKS = 3,
   BAI_FAULT_TRIES = 3
 };
 
-/* On a device; docs/notebook/kernels.md has the measurements */
+/* Numbers for devices; docs/notebook/kernels.md has the measurements */
 enum {
-  /* Tiles with which a launch is faster than flags: of each turn of mode color, in double precision twice as many; and
-     of each thread block, for an iteration of mode sync */
+  /* Numbers of tiles from which a launch is faster than flags: of each turn of mode color, twice that in double
+     precision; and for each thread block in an iteration of mode sync */
   BAI_TURN_TILES   = 1024,
   BAI_LAUNCH_TILES = 4,
 
-  /* A queue with fewer tiles for each thread block that there is room for is handed out one global iteration at a time.
-     A queue with more neighbours of each tile than this on average gains nothing from an order */
+  /* A queue with fewer tiles for each resident thread block is processed one global iteration at a time. A queue whose
+     tiles have more neighbours on average gains nothing from an order */
   BAI_UNWATCHED_TILES = 4,
   BAI_QUEUE_NEIGHBORS = 64,
 
-  /* A matrix is ragged, and some slices packed, if a row has more entries outside its block than this, and than
-     BAI_RAGGED_MEANS rows on average; rows with more than BAI_PIECES_ROW, and again that, are cut into pieces */
+  /* A matrix is ragged, and some slices are packed, if a row has more entries outside its block than this, and than
+     BAI_RAGGED_MEANS times the average; rows with more than that and than
+     BAI_PIECES_ROW are cut into pieces */
   BAI_RAGGED_ROW   = 32,
   BAI_PIECES_ROW   = 128,
   BAI_RAGGED_MEANS = 4,
 
-  /* A slice has its entries outside the blocks by diagonals if these are at most as many, and hold four entries each */
+  /* A slice stores its entries outside the blocks by diagonals if there are at most this number of diagonals, with four
+     entries each on average */
   BAI_MOST_DIAGONALS    = 48,
   BAI_DIAGONAL_ENTRIES  = 4,
-  BAI_DIAGONALS_AT_ONCE = 8, /* that are looked at before that is asked */
+  BAI_DIAGONALS_AT_ONCE = 8, /* diagonals examined before each test */
 
-  /* Rows with at most as many entries outside the block are read five at a time, which takes 56 registers; others 16 at
-     a time, or, in packed slices, six, whose products are in shared memory */
+  /* Rows with at most this number of entries outside the block are read five at a time, which takes 56 registers;
+     others 16 at a time, or, in packed slices, six, whose products are in shared memory */
   BAI_FEW_OUTSIDE  = 8,
   BAI_PACKED_LOADS = 6,
 
-  /* A solve in one launch looks first after as many iterations, where tiles wait for each other and where not */
+  /* First look of a solve in one launch, if tiles wait for each other, and otherwise */
   BAI_FIRST_LOOK         = 8,
   BAI_FIRST_LOOK_WATCHED = 1
 };
 
-/* Partition auto is graph where less than this part of the entries is inside blocks of consecutive rows; or, for PCBAI,
-   where grown blocks leave less than a tenth of |A| outside of what consecutive rows leave; on grids it is never less
-   than a seventh. That is tried if consecutive rows leave a fifth outside, and if at most three quarters of a row's
-   couplings are strong: a quarter of its largest one */
+/* Partition auto is graph if less than this fraction of the entries is inside blocks of consecutive rows; or, for
+   PCBAI, if grown blocks leave less than a tenth of the sum of |a_ij| outside that consecutive rows leave; on grids it
+   is never less than a seventh. It tries that if consecutive rows leave a fifth outside, and at most three quarters of
+   the couplings of a row are strong, that is at least a quarter of the largest one */
 #define BAI_FEW_INSIDE        0.05
 #define BAI_MUCH_LESS_OUTSIDE 0.1
 #define BAI_MUCH_OUTSIDE      0.2
 #define BAI_MOST_ALIKE        0.75
 #define BAI_STRONG_COUPLING   0.25
 
-/* Over-relaxation by omega auto makes up for damped local sweeps. Of 1, 1.15, 1.3 and 1.5 this one takes the fewest
-   cycles of algebraic multigrid for hard problems without costing the others more than one */
+/* Over-relaxation of omega auto makes up for damped local sweeps. Of 1, 1.15, 1.3 and 1.5, this value takes the fewest
+   cycles of algebraic multigrid for hard problems without costing others more than one */
 #define BAI_OVER_RELAXATION 1.3
-#define BAI_ELLIPTIC_DEFECT 0.5 /* of constants; boundaries make it 0.3 on small grids, dominant rows make it one */
+/* defect of constants; boundaries make it 0.3 on small grids, dominant rows make it 1 */
+#define BAI_ELLIPTIC_DEFECT 0.5
 
-/* The largest eigenvalue is a little larger than the largest one that GMRES finds. An omega is refused only if it
-   diverges by the eigenvalue found, and by one that is smaller by the same factor */
+/* The largest eigenvalue is a little larger than the one that GMRES finds. An omega is refused only if it diverges even
+   for an eigenvalue smaller by this factor than the one found */
 #define BAI_EIGENVALUE_MARGIN 1.1
-#define BAI_GMRES_TOLERANCE   1e-12 /* that all of its steps are done, unless there is nothing left to find */
+#define BAI_GMRES_TOLERANCE   1e-12 /* so small that all steps are done unless nothing is left to find */
 #define BAI_REFUSED_OMEGA     1.21
 
-/* Refinement: what a correction gains, and how many times what rounding leaves it stays above */
+/* Refinement: gain of a correction, and its distance from the level of rounding */
 #define BAI_CORRECTION_GAIN 1e-6
-#define BAI_LEAST_GAIN      0.1 /* also where rounding leaves more */
+#define BAI_LEAST_GAIN      0.1 /* even if rounding allows less */
 #define BAI_ABOVE_ROUNDING  8
 
 #define BAI_STANDS_STILL 0.5
 
-/* Faults: the part of a norm by which it must fall; growth of a block's residual that is a fault; residuals of a row,
-   as parts of the largest, that count as not small; and times the rounding error of a residual that explain it */
+/* Faults: fraction by which the norm must fall; growth of a block's residual that is a fault; residuals of a row,
+   relative to the largest, that are not small; and multiples of the rounding error of a residual that it may explain */
 #define BAI_FAULT_FALL    1e-8
 #define BAI_FAULT_GROWTH  1e2
 #define BAI_FAULT_RESIDUE 1e-3
 #define BAI_FAULT_LEFT    1e-6
 #define BAI_ROUNDING      100
 
-/* Theta: blocks that nothing couples to count as this much; blocks do at most BAI_THETA_SWEEPS times the sweeps of
-   all on average; those below the mean keep at least a half, until the sum is as many tenths (H. Anzt's thesis,
+/* Theta: value for blocks without outside couplings; blocks do at most BAI_THETA_SWEEPS times the average number of
+   sweeps; blocks below the mean keep at least half of theirs, until the sum is at most nine tenths (H. Anzt's thesis,
    4.10.4) */
 #define BAI_THETA_MOST   1e3
 #define BAI_THETA_SWEEPS 4
 #define BAI_THETA_KEPT   0.5
 #define BAI_THETA_TENTHS 9
-#define BAI_THETA_BELOW  0.98 /* steps in which the sweeps of blocks below the mean are reduced, and those of all */
-#define BAI_THETA_ALL    0.95
+/* factors by which the sweeps of blocks below the mean, and then of all blocks, are reduced repeatedly */
+#define BAI_THETA_BELOW 0.98
+#define BAI_THETA_ALL   0.95

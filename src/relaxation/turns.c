@@ -1,11 +1,12 @@
 /*
-   The colours of mode color, of all ranks together: so a global iteration is Gauss-Seidel between ranks too, and
-   iterations depend little on how many there are. x is exchanged before each turn. On a device an exchange is a kernel,
-   and a turn often a launch: there each rank takes turns of its own, and its ghosts are those before the iteration.
+   Colours of mode color for all ranks together: a global iteration is then Gauss-Seidel between ranks too, and
+   the number of iterations hardly depends on the number of ranks. x is exchanged before each turn. On a device an
+   exchange would be a kernel, and a turn often a launch, so there each rank has its own turns, and reads ghosts of the
+   previous iteration.
 
-   Ranks find colours one after another where they are neighbours, and at the same time where not: a rank waits for
-   those neighbours that come before it in an order that is as if at random. That is how
-   M. T. Jones, P. E. Plassmann, "A parallel graph coloring heuristic", SIAM J. Sci. Comput. 14, 1993, colour vertices
+   Neighbouring ranks find colours one after another, others at the same time: a rank waits for neighbours that precede
+   it in a pseudorandom order, as vertices do in M. T. Jones, P. E. Plassmann, "A parallel graph coloring heuristic",
+   SIAM J. Sci. Comput. 14, 1993
 */
 #include "../petsc/baiimpl.h"
 #include "../common/hash.h"
@@ -20,7 +21,7 @@ static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For which ghosts a rank waits: those of ranks that are before it */
+/* Finds the ghosts that a rank waits for: those of preceding ranks */
 static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[], PetscBool before[])
 {
   PetscLayout columns;
@@ -36,7 +37,7 @@ static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each rank tells the colours of its rows, or -1 where there are none yet, to those that read them */
+/* Sends the colours of this rank's rows, or -1, to the ranks that read them */
 static PetscErrorCode TellColors(BAI *bai, Vec x, Vec ghost, const BAIInt color[], BAIInt theirs[])
 {
   PetscScalar       *mine;
@@ -57,7 +58,7 @@ static PetscErrorCode TellColors(BAI *bai, Vec x, Vec ghost, const BAIInt color[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The colours of this rank's rows, when all ranks have theirs */
+/* Finds the colours of this rank's rows; returns when all ranks have theirs */
 static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, const PetscBool before[], BAIInt color[])
 {
   Vec       x, ghost;
@@ -76,7 +77,7 @@ static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, c
       done = 1;
       for (PetscInt k = 0; k < nghost && done; k++) done = !before[k] || theirs[k] >= 0;
       if (done) status = BAIEngineColor(bai->relax.engine, theirs, color);
-      if (status.code) PetscCall(PetscArrayzero(color, n)); /* so that the others do not wait for ever */
+      if (status.code) PetscCall(PetscArrayzero(color, n)); /* so that other ranks do not wait forever */
     }
     PetscCall(TellColors(bai, x, ghost, color, theirs));
     PetscCallMPI(MPI_Allreduce(&done, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
@@ -88,8 +89,7 @@ static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ranks take turns together from now on, if they can; with the transposed matrix those that they take with the matrix;
- * collective */
+/* Lets ranks take turns together, if they can; a transposed matrix has the turns of the matrix; collective */
 PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
   PetscBool *before, all = PETSC_FALSE;

@@ -1,5 +1,5 @@
 /*
-   Weights that follow from the extreme eigenvalues of the iteration: tau, and that of a polynomial
+   Weights that depend on the extreme eigenvalues of the iteration: tau, and the weights of a polynomial
 */
 #include "../petsc/baiimpl.h"
 #include "../common/scale.h"
@@ -9,10 +9,10 @@
 /* The iteration whose eigenvalues are estimated */
 typedef struct {
   BAI *bai;
-  Vec  x, zero; /* a copy of the operand; a right-hand side */
+  Vec  x, zero; /* copy of the operand; right-hand side */
 } Iteration;
 
-/* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
+/* Does one global iteration in mode sync, in which all blocks read x, or zero if guess_zero */
 static PetscErrorCode IterateOnce(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
 {
   const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1};
@@ -22,8 +22,8 @@ static PetscErrorCode IterateOnce(const Iteration *it, Vec b, Vec x, PetscBool g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = M^{-1}A x, which is x less what an iteration with a right-hand side of zero makes of it: to the bit the same
- * every time, as products of PETSc on a GPU are not */
+/* y = M^{-1}A x = x minus an iteration from x with a zero right-hand side. It is reproducible to the bit, unlike
+   PETSc's products on a GPU */
 static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
 {
   Iteration *iteration;
@@ -36,7 +36,8 @@ static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* To ten bits: what is found twice is the same twice, though dot products on a GPU may be rounded in another order */
+/* Rounds to ten bits, so that repeated estimates are equal, although dot products on a GPU may be rounded in another
+   order */
 static PetscReal RoundedToTenBits(PetscReal value)
 {
   int exponent;
@@ -47,8 +48,8 @@ static PetscReal RoundedToTenBits(PetscReal value)
   return (PetscReal)ldexp(round(part * 1024.0) / 1024.0, exponent);
 }
 
-/* Entries between -1/2 and 1/2, as if at random, by the number of the row: PETSc's generator takes as long for one as
- * some iterations do */
+/* Fills x with pseudorandom numbers in [-1/2,1/2) that depend on the row; PETSc's generator takes as long as some
+   iterations */
 static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 {
   const BAIChoice *use = &bai->relax.use;
@@ -68,9 +69,9 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 }
 
 /*
-   The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES. Of
-   complex ones, of a nonsymmetric matrix, |lambda|^2/Re lambda counts, whose damping makes each of them converge. most
-   is 0 if there is none with a positive real part
+   Estimates the extreme eigenvalues of M^{-1}A, where x + M^{-1}(b - A x) is a global iteration, by steps steps of
+   GMRES. A complex eigenvalue counts as |lambda|^2/Re lambda, whose damping makes it converge. most is 0 if no real
+   part is positive
 */
 static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *least, PetscReal *most)
 {
@@ -95,11 +96,9 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscCall(VecShift(x, 0.5));
   PetscCall(IterateOnce(&iteration, x, b, PETSC_TRUE));
   PetscCall(VecNorm(b, NORM_INFINITY, &size));
-  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
+  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm must be in range */
   PetscCall(VecNorm(b, NORM_2, &size));
-  PetscCall(VecScale(b,
-                     BAIScaleOf(
-                       ilogb((double)size)))); /* below one, as GMRES compares with its norm what is left of a vector */
+  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* below 1, as GMRES compares remainders with the norm */
   PetscCall(MatGetLocalSize(A, &m, NULL));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
@@ -107,12 +106,11 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
   PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
-  PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
+  PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take options of other solvers */
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, steps));
   PetscCall(
-    KSPGMRESSetHapTol(ksp,
-                      PetscSqrtReal(noise))); /* of directions that are rounding errors no eigenvalues are wanted */
+    KSPGMRESSetHapTol(ksp, PetscSqrtReal(noise))); /* directions that are rounding errors yield no eigenvalues */
   PetscCall(KSPOrthogonalizationSetCGSRefinementType(ksp, KSP_ORTHOGONALIZATION_CGS_REFINE_IFNEEDED));
   PetscCall(KSPSetOperators(ksp, shell, shell));
   PetscCall(KSPGetPC(ksp, &pc));
@@ -127,7 +125,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   size   = 0.0;
   for (PetscInt k = 0; k < n; k++) size = PetscMax(size, PetscMax(PetscAbsReal(im[k]), PetscAbsReal(re[k])));
   for (PetscInt k = 0; k < n; k++) {
-    if (re[k] <= PetscSqrtReal(noise) * size) continue; /* of a singular matrix, zero but for rounding errors */
+    if (re[k] <= PetscSqrtReal(noise) * size) continue; /* zero eigenvalues of a singular matrix, up to rounding */
     *least = PetscMin(*least, re[k]);
     *most  = PetscMax(*most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
   }
@@ -142,8 +140,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* tau = 2/(lambda_1 + 1.1 lambda_n), as the largest eigenvalue is a little larger than the largest found; M is D if
- * there is one local sweep */
+/* Computes tau = 2/(lambda_1 + 1.1 lambda_n), as the largest eigenvalue is a little larger than its estimate; M is D if
+   there is one local sweep */
 PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
 {
   PetscReal least, most;
@@ -155,7 +153,7 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest eigenvalue that a polynomial is to be for, a little more than that found */
+/* Computes an upper estimate of the largest eigenvalue for a polynomial */
 PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
 {
   PetscReal least, most;

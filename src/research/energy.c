@@ -1,14 +1,13 @@
 /*
-   Counters of energy: of the GPU by NVML, which comes with the driver and is loaded when it is asked for first, so that
-   nothing is linked with it; of the processors by RAPL, as Linux shows it below /sys/class/powercap, mostly to root
-   only
+   Energy counters: of the GPU by NVML, which comes with the driver and is loaded at the first use, so that it is not
+   linked; of processors by RAPL, in /sys/class/powercap, which mostly only root can read
 */
 #include "energy.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Declarations as in nvml.h */
+/* Declarations of nvml.h */
 typedef struct nvmlDevice_st *nvmlDevice_t;
 
 typedef int (*Init)(void);
@@ -18,7 +17,7 @@ typedef int (*GetTotalEnergy)(nvmlDevice_t, unsigned long long *);
 typedef struct {
   int             tried;
   GetHandleByUUID handle;
-  GetTotalEnergy  energy; /* NULL: there is no NVML */
+  GetTotalEnergy  energy; /* NULL without NVML */
 } NVML;
 
 static NVML LoadNVML(void)
@@ -39,7 +38,7 @@ static void ReadGPU(const BAIDevice *gpu, BAIEnergyMeter *meter)
 {
   static NVML          nvml;
   static nvmlDevice_t  device;
-  static unsigned char of[sizeof(gpu->uuid)]; /* whose that is */
+  static unsigned char of[sizeof(gpu->uuid)]; /* the GPU that handle belongs to */
   char                 name[64] = "GPU-";
   size_t               length   = 4;
   unsigned long long   energy;

@@ -1,5 +1,5 @@
 /*
-   Energy that a GPU and this host's processors have taken, where the hardware counts it and lets us read it
+   Energy used by a GPU and the processors of this host, if there are counters that can be read
 */
 #pragma once
 
@@ -10,21 +10,21 @@ extern "C" {
 #endif
 
 enum {
-  BAI_MOST_ZONES = 16 /* processor packages that are read */
+  BAI_MOST_ZONES = 16 /* largest number of processor packages */
 };
 
-/* Counters at one time */
+/* Values of the counters at one time */
 typedef struct {
-  int       gpu_known, zones;                            /* whether the GPU has a counter; packages that have one; */
-  long long gpu;                                         /* in millijoules, since the driver was loaded, */
-  long long zone[BAI_MOST_ZONES], range[BAI_MOST_ZONES]; /* and in microjoules, and where they begin anew */
+  int       gpu_known, zones;                            /* the GPU has a counter; number of packages with a counter */
+  long long gpu;                                         /* millijoules since the driver was loaded */
+  long long zone[BAI_MOST_ZONES], range[BAI_MOST_ZONES]; /* microjoules, and the value after which they wrap to 0 */
 } BAIEnergyMeter;
 
-/* gpu: NULL, or that of which a counter is to be read. What cannot be read is left out, and is no error */
+/* Reads the counters of the processors, and of gpu unless it is NULL. Missing counters are no error */
 void BAIEnergyRead(const BAIDevice *gpu, BAIEnergyMeter *);
 
-/* Joules since an earlier reading; negative where there is no counter. That of a GPU moves about every 100 ms, so that
- * short times come out as zero */
+/* Joules between two readings; negative without a counter. The counter of a GPU changes about every 100 ms, so short
+   times may yield zero */
 double BAIEnergyOfGPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after);
 double BAIEnergyOfCPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after);
 

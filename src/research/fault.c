@@ -1,17 +1,16 @@
 /*
-   Faults: those that are asked for, and what a solve notices of any, whoever caused them
+   Faults: simulation, and detection of simulated and real ones in a solve
 */
 #include "research.h"
 #include "../relaxation/fault.h"
 #include "../relaxation/tuning.h"
 
-/* Something about faults is asked for: nobody else solves in one launch, or looks */
+/* Whether faults are simulated or detected, so that the engine cannot do the whole solve */
 PetscBool BAIHasFaults(const BAIOptions *o)
 {
   return (PetscBool)(o->fault_fraction > 0.0 || o->fault_detect);
 }
 
-/* The engine's copy of the matrix is made anew */
 static PetscErrorCode CopyMatrix(BAI *bai)
 {
   PetscFunctionBegin;
@@ -20,7 +19,7 @@ static PetscErrorCode CopyMatrix(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||r_J||^2 of this rank's blocks, and how many of them are not numbers */
+/* Computes ||r_J||^2 of this rank's blocks, and the number of those that are NaN */
 static PetscErrorCode BlockNorms(const BAI *bai, Vec r, PetscReal *norm2)
 {
   const BAIWatch    *w = &bai->research->watch;
@@ -34,7 +33,7 @@ static PetscErrorCode BlockNorms(const BAI *bai, Vec r, PetscReal *norm2)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The error of a residual of x by rounding, about */
+/* Estimates the rounding error of a residual of x */
 static PetscErrorCode RoundingOf(const BAI *bai, Vec b, Vec x, PetscReal *size)
 {
   PetscReal bnorm, xnorm;
@@ -60,8 +59,7 @@ PetscErrorCode BAIFaultsReset(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Detection compares with these: the blocks, which may be others than in the last solve, x and the largest
-   residual of a block */
+/* Stores data that detection compares with: the blocks, x, and the largest residual of a block */
 static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   BAIWatch *w = &bai->research->watch;
@@ -92,7 +90,7 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve begins */
+/* Starts faults and detection at the begin of a solve */
 PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   BAIWatch *w = &bai->research->watch;
@@ -109,7 +107,6 @@ PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Flips bits of x, or of the copy of the matrix */
 static PetscErrorCode FlipBits(BAI *bai, Vec x)
 {
   const BAIFault *fault   = &bai->relax.use.p.fault;
@@ -138,8 +135,7 @@ static PetscErrorCode FlipBits(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Global iterations after the first how->done ones of the solve; what is to happen between two of them
- * does */
+/* Does count global iterations after the first how->done ones of the solve, with the fault events between them */
 PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                             PetscReal *rnorm)
 {
@@ -161,7 +157,7 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
                                                         : PETSC_MAX_INT;
     PetscInt       n    = PetscMin(count, next - done);
 
-    if (!n) { /* it is time, and the event is not to come again */
+    if (!n) { /* it is due, and must not happen again */
       if (next == w->last) PetscCall(CopyMatrix(bai));
       else {
         if (guess_zero) PetscCall(VecZeroEntries(x));
@@ -180,7 +176,7 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual of a block is not a number, or has grown too much; with momentum growth is no fault */
+/* Whether the residual of a block is NaN or has grown too much; with momentum growth is no fault */
 static PetscBool IsBad(const BAI *bai, PetscInt block)
 {
   const BAIWatch *w     = &bai->research->watch;
@@ -189,7 +185,6 @@ static PetscBool IsBad(const BAI *bai, PetscInt block)
   return (PetscBool)(PetscIsInfOrNanReal(norm2) || (bai->options.momentum == 0.0 && norm2 > most2));
 }
 
-/* Bad blocks go back to their last good x */
 static PetscErrorCode ResetBlocks(BAI *bai, Vec x)
 {
   const BAIWatch    *w = &bai->research->watch;
@@ -206,7 +201,7 @@ static PetscErrorCode ResetBlocks(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows that have not changed in a few looks, though an update would have changed them; x is good */
+/* Counts rows that have not changed in several looks, though an update would have changed them; x is good */
 static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost)
 {
   BAIWatch          *w = &bai->research->watch;
@@ -234,7 +229,7 @@ static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual of x, by blocks, and its norm */
+/* Computes the residual of x by blocks, and its norm */
 static PetscErrorCode InspectResidual(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
 {
   PetscFunctionBegin;
@@ -251,7 +246,7 @@ static PetscErrorCode SumOverRanks(const BAI *bai, PetscInt *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x is good: what comes is compared with it */
+/* Stores x as good, for later comparison */
 static PetscErrorCode AcceptIterate(BAI *bai, PetscInt its, Vec x)
 {
   BAIWatch *w     = &bai->research->watch;
@@ -259,7 +254,7 @@ static PetscErrorCode AcceptIterate(BAI *bai, PetscInt its, Vec x)
   PetscInt  lost;
 
   PetscFunctionBegin;
-  if (w->retries == 1 || w->retries == 2) w->faults++; /* what was repaired stays away */
+  if (w->retries == 1 || w->retries == 2) w->faults++; /* the repair was successful */
   w->retries = 0;
   for (PetscInt k = 0; k < w->blocks; k++) most2 = PetscMax(most2, w->norm2[k]);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most2, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
@@ -281,7 +276,7 @@ static PetscErrorCode AcceptIterate(BAI *bai, PetscInt its, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds faults and repairs them; then x, the norm and what follows in the step are new */
+/* Detects and repairs faults; afterwards x, the norm and the rest of the step are updated */
 static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
 {
   BAIWatch       *w       = &bai->research->watch;
@@ -303,10 +298,10 @@ static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
     w->faults++;
     step->fresh = 1;
   } else if (!PetscIsInfOrNanReal(*rnorm))
-    *rnorm = engines; /* by which the iteration goes on as it would without detection */
+    *rnorm = engines; /* which leads to the iterations of a solve without detection */
   for (PetscInt k = 0; k < w->blocks; k++) bad += IsBad(bai, k);
   PetscCall(SumOverRanks(bai, &bad));
-  if (!bad || w->retries == BAI_FAULT_TRIES) { /* the third time it is the iteration itself */
+  if (!bad || w->retries == BAI_FAULT_TRIES) { /* after three attempts the iteration itself diverges */
     if (!bad) PetscCall(AcceptIterate(bai, its, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -325,7 +320,7 @@ static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows in which nearly all of the residual is */
+/* Counts the rows that have nearly all of the residual */
 static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
 {
   const PetscScalar *rr;
@@ -346,7 +341,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the norm does not fall any more, and nothing is left to be done about it */
+/* Finds whether the norm no longer falls, and no repair is left */
 static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
 {
   BAIWatch *w = &bai->research->watch;
@@ -355,7 +350,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   PetscFunctionBegin;
   if (!(PetscAbsReal(rnorm - w->norm) <= BAI_FAULT_FALL * w->norm) ||
       (its < w->last && w->last < (PetscInt)BAI_INT_MAX &&
-       bai->options.fault_fraction > 0.0)) { /* it falls, or a recovery is to come */
+       bai->options.fault_fraction > 0.0)) { /* it falls, or a recovery is yet to come */
     if (w->copied && rnorm < w->norm) {
       w->faults++;
       w->copied = PETSC_FALSE;
@@ -389,7 +384,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a look at the residual norm: faults are repaired, and stagnation is noticed */
+/* Repairs faults and detects stagnation after a residual norm was computed */
 PetscErrorCode BAIFaultsLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
 {
   PetscFunctionBegin;

@@ -1,9 +1,9 @@
 /*
-   The hook by which options of research take part in a relaxation: simulated faults and their detection, statistics
+   Hooks of options of research in a relaxation: simulated faults and their detection, statistics
 */
 #include "research.h"
 
-/* Makes what the options ask for, or ends it, and has faults take part in global iterations */
+/* Creates or destroys the data that the options need, and lets faults take part in global iterations */
 PetscErrorCode BAIResearchSetUp(BAI *bai)
 {
   const BAIOptions *o = &bai->options;
@@ -19,7 +19,6 @@ PetscErrorCode BAIResearchSetUp(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve begins */
 PetscErrorCode BAIResearchBegin(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   PetscFunctionBegin;
@@ -28,8 +27,8 @@ PetscErrorCode BAIResearchBegin(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual norm was before after from iterations, and is *rnorm after its. Faults are repaired; then x, the norm
- * and what follows in the step are new */
+/* Takes the residual norms before, after from iterations, and *rnorm, after its iterations. Repairs faults, which
+   updates x, the norm and the rest of the step */
 PetscErrorCode BAIResearchLook(BAI *bai, PetscInt from, PetscReal before, PetscInt its, Vec b, Vec x,
                                PetscReal tolerance, PetscReal *rnorm, BAIStep *step, PetscBool *stagnates)
 {

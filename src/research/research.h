@@ -1,43 +1,45 @@
 /*
-   The data of options of research about a solve by relaxation: bai->research, which is NULL unless one of them is set
+   The data of options of research for a relaxation: bai->research, which is NULL without such options
 */
 #pragma once
 
 #include "../petsc/baiimpl.h"
 #include "energy.h"
 
-/* The faults that a solve has noticed, and values to compare with */
+/* The faults detected in a solve, and data to compare with */
 typedef struct {
-  PetscInt       faults, resets, reassigned, copies; /* found; blocks set back, rows taken over, copies of the matrix */
-  PetscBool      flipped;                            /* bits of the copy of the matrix are, on purpose */
-  PetscBool      stagnates;                          /* the residual norm has been the same, */
-  PetscReal      norm;                               /* this one, */
-  PetscInt       its, left;                          /* since this iteration; rows that it is left in */
-  PetscBool      copied;                             /* and the matrix was copied anew because of that */
-  PetscInt       last;                               /* the iteration from which on rows are updated again */
-  PetscInt       retries;             /* 1: bad blocks were set back, 2: and the matrix was copied, 3: in vain */
-  PetscInt       n, blocks;           /* local rows and blocks; */
-  BAIInt        *block;               /* the block of each */
-  unsigned char *still;               /* looks in which it has not changed */
-  PetscReal     *norm2, most2, anorm; /* ||r_J||^2 of each block, and the largest at the last look; at least ||A|| */
-  Vec            good, r, diagonal;   /* x at the last look; b - A x; of the matrix */
+  /* detected faults; blocks reset, rows reassigned, matrix copies renewed */
+  PetscInt       faults, resets, reassigned, copies;
+  PetscBool      flipped;   /* bits of the copy of the matrix are flipped on purpose */
+  PetscBool      stagnates; /* the residual norm no longer falls */
+  PetscReal      norm;      /* norm when it last changed */
+  PetscInt       its, left; /* iteration of that norm; rows that have nearly all of the residual */
+  PetscBool      copied;    /* the copy of the matrix was renewed since */
+  PetscInt       last;      /* iteration from which on rows are updated again */
+  PetscInt       retries;   /* 1: bad blocks were reset; 2: the matrix was copied too; 3: without success */
+  PetscInt       n, blocks; /* number of local rows and blocks */
+  BAIInt        *block;     /* block of each row */
+  unsigned char *still;     /* number of looks in which each row has not changed */
+  /* ||r_J||^2 of each block, and the largest at the last look; lower bound of ||A|| */
+  PetscReal *norm2, most2, anorm;
+  Vec        good, r, diagonal; /* x at the last look; b - A x; diagonal of the matrix */
 } BAIWatch;
 
-/* Statistics of the last solve beside the engine's counts */
+/* Statistics of the last solve besides the engine's */
 typedef struct {
   PetscInt  its;
-  PetscReal after; /* global iterations after the tolerance was met, about; negative: it was not, or is not known */
+  PetscReal after; /* estimated number of global iterations after the tolerance was met; negative: unknown */
 
-  BAIEnergyMeter begin;    /* of the solve; */
-  PetscReal      gpu, cpu; /* and joules that it took, negative: not known */
-  BAIDevice      device;   /* whose they are, */
-  PetscInt       setups;   /* device is that of the engine after this number of set-ups; 0: none */
+  BAIEnergyMeter begin;    /* counters at the begin of the solve */
+  PetscReal      gpu, cpu; /* joules of the solve; negative: unknown */
+  BAIDevice      device;   /* the engine's device */
+  PetscInt       setups;   /* number of set-ups of the engine that device belongs to; 0: none */
 } BAICount;
 
 struct BAIResearch_ {
   BAIWatch        watch;
   BAICount        count;
-  BAIRunFunction *run; /* global iterations without faults */
+  BAIRunFunction *run; /* does global iterations without faults */
 };
 
 /* fault.c */

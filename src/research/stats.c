@@ -1,20 +1,19 @@
 /*
-   Statistics of the sweeps of a solve: how stale the values are that blocks read from each other, how often and when
-   blocks are updated, and what is done in vain at the end
+   Statistics of a solve's sweeps: staleness of the values that blocks read from each other, number and times of updates
+   of blocks, and iterations beyond the tolerance
 */
 #include "research.h"
 #include <petsc/private/petscimpl.h>
 
-/* Those of all ranks */
 typedef struct {
   PetscInt64 reads[2 * BAI_MOST_STALE + 1], all_reads, units;
   PetscReal  least, median, most; /* updates of a unit */
-  PetscReal  spread;              /* seconds between the last updates of those of a rank, at most */
-  PetscReal  gpu, cpu;            /* joules, 0: none were counted */
+  PetscReal  spread;              /* seconds between the last updates of units of a rank, at most */
+  PetscReal  gpu, cpu;            /* joules; 0: not counted */
 } Statistics;
 
-/* The counters of energy that are this rank's to read: its GPU's; and the processors', if it is the first rank of its
- * node */
+/* Reads the energy counters that this rank is responsible for: its GPU, and the processors if it is the first rank of
+   its node */
 static PetscErrorCode ReadEnergy(BAI *bai, BAIEnergyMeter *meter)
 {
   BAICount *c    = &bai->research->count;
@@ -29,7 +28,6 @@ static PetscErrorCode ReadEnergy(BAI *bai, BAIEnergyMeter *meter)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve begins */
 PetscErrorCode BAIStatsStart(BAI *bai)
 {
   BAICount *c = &bai->research->count;
@@ -43,7 +41,7 @@ PetscErrorCode BAIStatsStart(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual norm was before after from iterations, and is now after to iterations */
+/* Takes the residual norms before, after from iterations, and now, after to iterations */
 void BAIStatsLook(BAI *bai, PetscInt from, PetscReal before, PetscInt to, PetscReal now, PetscReal tolerance)
 {
   const PetscReal fall = before > now && now > 0.0 ? PetscLogReal(before / now) / (PetscReal)(to - from) : 0.0;
@@ -54,7 +52,7 @@ void BAIStatsLook(BAI *bai, PetscInt from, PetscReal before, PetscInt to, PetscR
     : -1.0;
 }
 
-/* Least, median and most of all ranks' updates, on the first of them */
+/* Finds the smallest, median and largest number of updates over all ranks, on the first rank */
 static PetscErrorCode SortUpdates(MPI_Comm comm, const BAIStats *mine, Statistics *s)
 {
   PetscMPIInt size, rank, n = (PetscMPIInt)mine->units, all = 0, *counts = NULL, *firsts = NULL;
@@ -85,7 +83,7 @@ static PetscErrorCode SortUpdates(MPI_Comm comm, const BAIStats *mine, Statistic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all ranks' GPUs, each once */
+/* Sums the energy of all ranks' GPUs, each counted once */
 static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
 {
   const MPI_Comm  comm = PetscObjectComm(bai->obj);
@@ -137,7 +135,7 @@ static PetscErrorCode CollectStatistics(BAI *bai, Statistics *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How a bin is told: those at the ends are what is further off */
+/* The label of a bin: the first and the last one include all values beyond */
 static const char *EndOf(int stale)
 {
   return stale == -BAI_MOST_STALE ? " or less" : stale == BAI_MOST_STALE ? " or more" : "";
@@ -173,7 +171,7 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A line for each number: what it is, which one, and it */
+/* Writes a line for each number: quantity, of, value */
 static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -196,7 +194,7 @@ static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As text, or as CSV if that is the viewer's format */
+/* Shows statistics as text, or as CSV if the viewer has this format */
 PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
 {
   PetscBool         ascii;
@@ -213,7 +211,7 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve has ended: what it took, and a look at it where -ksp_bai_stats says */
+/* Ends statistics after a solve, and views them if -ksp_bai_stats has a viewer */
 PetscErrorCode BAIResearchEnd(BAI *bai)
 {
   BAICount      *c = &bai->research->count;
@@ -233,7 +231,7 @@ PetscErrorCode BAIResearchEnd(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The viewer that -ksp_bai_stats names; true, or nothing, stands for the standard output */
+/* Gets the viewer of -ksp_bai_stats; true or no value mean standard output */
 PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
 {
   const char *prefix;

@@ -1,7 +1,7 @@
 /*
-   Loads, stores and sums of what other threads read or write meanwhile. They are relaxed, at the scope of the device,
-   unless their names say otherwise; Far is the scope of the system, for what other devices write or read. Each is the
-   instruction that cuda::atomic_ref has for it; to include <cuda/atomic> would take each unit two seconds to compile
+   Loads, stores and sums of data that other threads read or write at the same time. They are relaxed at the scope of
+   the device, unless their names say otherwise; Far is the scope of the system, for data of other devices. Each is the
+   instruction that cuda::atomic_ref generates; including <cuda/atomic> would cost each unit two seconds of compilation
 */
 #pragma once
 
@@ -84,7 +84,7 @@ BAI_ATOMIC_STORE(BAIStoreFarRelease, "release.sys")
 #undef BAI_ATOMIC_LOAD
 #undef BAI_ATOMIC_STORE
 
-/* A complex number is two reals, and may be seen half new */
+/* A complex number consists of two reals, and may be seen half new */
 #if defined(PETSC_USE_COMPLEX)
 template <typename R>
 static __device__ inline cuda::std::complex<R> BAILoad(const cuda::std::complex<R> *x)
@@ -121,7 +121,7 @@ static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::c
 }
 #endif
 
-/* One more has arrived at x: which one it is, from 1 on. The last one sees what all of them have written */
+/* Counts an arrival at x and returns its number, from 1 on. The last one sees all writes of the others */
 static __device__ inline int BAIArrive(int *x)
 {
   int before;
@@ -138,7 +138,7 @@ static __device__ inline unsigned BAIArrive(unsigned *x)
   return before + 1;
 }
 
-/* *x becomes no less than the value */
+/* *x = max(*x, value) */
 static __device__ inline void BAIRaise(int *x, int value)
 {
   [[maybe_unused]] int before;

@@ -1,10 +1,10 @@
 /*
-   Memory on the device comes in the order of the stream, from the pool of CUDA that PETSc takes vectors from; what is
-   given back there, the next set-up has at once.
+   Device memory is allocated in stream order from CUDA's pool, which PETSc uses for vectors too; the next set-up reuses
+   freed memory at once.
 
-   A host thread that spins sees the end of a wait at once, and keeps a processor busy until then. One that sleeps on a
-   blocking event is woken late, by up to 0.3 ms on a machine with an H200. So who is to sleep does so where the wait is
-   long: where it turns out to be, or where the last two were
+   A host thread that spins notices the end of a wait at once, and keeps a core busy until then. One that sleeps on a
+   blocking event wakes late, by up to 0.3 ms on a machine with an H200. So with idle_wait it sleeps only in long waits:
+   after some time, or at once if the last two were long
 */
 #include "follow.h"
 #include <chrono>
@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LONG_WAIT = 8e-3; /* seconds; being woken takes at most a twentieth of that */
+static const double LONG_WAIT = 8e-3; /* seconds; waking takes at most a twentieth of that */
 
 BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 {
   const bool capture = error >= cudaErrorStreamCaptureUnsupported &&
-    error <= cudaErrorStreamCaptureWrongThread; /* what CUDA does not allow while a graph is captured */
+    error <= cudaErrorStreamCaptureWrongThread; /* calls that CUDA does not allow while a graph is captured */
   const BAIStatus status = {capture                                ? BAI_ERR_CAPTURE
                               : error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY
                                                                    : BAI_ERR_DEVICE,
@@ -128,15 +128,15 @@ BAIStatus BAICUDAWait(BAIContext *context)
   CUDATry(cudaEventRecord(context->reached, context->stream));
   while (context->long_waits < 2 && ready == cudaErrorNotReady && Now() - begin < LONG_WAIT)
     ready = cudaEventQuery(context->reached);
-  (void)cudaGetLastError(); /* not ready is none */
+  (void)cudaGetLastError(); /* not ready is no error */
   if (ready == cudaErrorNotReady) ready = cudaEventSynchronize(context->reached);
   CUDATry(ready);
   context->long_waits = Now() - begin < LONG_WAIT ? 0 : context->long_waits + (context->long_waits < 2);
   return BAIStatusOf(BAI_OK);
 }
 
-/* To pin memory takes as long as all the rest of a small set-up; so it is never given back, but kept for the next one.
-   A piece that nobody has begins with the address of the next one */
+/* Pinning memory takes as long as all the rest of a small set-up, so pinned memory is kept for the next one. Each free
+   piece begins with the address of the next */
 static std::mutex idle_mutex;
 static void      *idle;
 

@@ -1,6 +1,5 @@
 /*
-   The device context of a solver: a stream, memory in the order of that stream, and how the host waits for it; and how
-   calls of the run time are checked
+   The device context of a solver: a stream, memory in stream order, waits of the host; and checks of run time calls
 */
 #pragma once
 
@@ -23,7 +22,7 @@ typedef float BAISingle;
 
 enum {
   BAI_LANES        = 32, /* threads of a warp */
-  BAI_PINNED_BYTES = 256 /* of a piece of pinned memory */
+  BAI_PINNED_BYTES = 256 /* size of a piece of pinned memory */
 };
 
 typedef struct {
@@ -33,50 +32,48 @@ typedef struct {
 
 typedef struct {
   cudaStream_t stream;
-  int          processors; /* multiprocessors of the device */
+  int          processors; /* number of multiprocessors */
   int          follows;    /* kernels may be launched to follow each other without a gap, see follow.h */
   int          idle_wait;  /* the host sleeps in long waits */
-  int          long_waits; /* the last waits that were long, one after the other: 0 to 2 */
-  cudaEvent_t  reached;    /* what BAICUDAWait() waits for, if it may sleep */
-  BAIOwned    *owned;      /* every allocation on the device */
+  int          long_waits; /* number of preceding waits that were long, up to 2 */
+  cudaEvent_t  reached;    /* event of BAICUDAWait() if it may sleep */
+  BAIOwned    *owned;      /* all allocations on the device */
   int          nowned;
-  long long    bytes; /* of these allocations */
+  long long    bytes; /* size of these allocations */
 } BAIContext;
 
 BAIStatus BAICUDAStatus(cudaError_t, const char *what);
-/* Makes a device current: by its number, of which parameters may name more than there are, or, if that is negative, the
-   one that is current */
+/* Makes a device current: by its number modulo the number of devices; a negative number keeps the current one */
 BAIStatus BAICUDASetDevice(int device);
-/* BAI_ERR_CAPTURE if the stream is being captured. On the legacy default stream this also fails while another one is
+/* BAI_ERR_CAPTURE if the stream is being captured. On the legacy default stream it also fails while another stream is
    captured that waits for it */
 BAIStatus BAICUDAIsReady(void *stream);
 BAIStatus BAIContextOpen(BAIContext *, int device, void *stream);
-/* Gives back all that the context owns */
+/* Frees everything that the context owns */
 void BAIContextClose(BAIContext *);
-/* Device memory that lives as long as the context; at least one byte, so that nothing is NULL */
+/* Allocates device memory that lives as long as the context; at least one byte, so that it is not NULL */
 BAIStatus BAICUDAAllocate(BAIContext *, size_t bytes, void *pointer);
 void      BAICUDAFree(BAIContext *, size_t bytes, void *pointer);
-/* Gives back all that was allocated since the context owned this many allocations, if nothing was freed since */
-void BAICUDAFreeSince(BAIContext *, int owned);
-/* Waits until all that is in the stream is done */
+/* Frees the allocations since the context owned this number of them, if nothing was freed since */
+void      BAICUDAFreeSince(BAIContext *, int owned);
 BAIStatus BAICUDAWait(BAIContext *);
-/* A piece of host memory that kernels write, all zero; its type has at most BAI_PINNED_BYTES */
+/* Gets a piece of zeroed host memory that kernels write, of BAI_PINNED_BYTES */
 BAIStatus BAIPinnedGet(void *pointer);
 void      BAIPinnedRestore(void *piece);
-/* Allows a kernel this much shared memory, or as much as the largest solver of the process needs: no more, as it is
-   taken from the cache, and no less, as other solvers still launch the kernel */
+/* Allows a kernel this amount of shared memory, or that of the largest solver of the process: not more, as the cache
+   would shrink, and not less, as other solvers still launch the kernel */
 BAIStatus BAIAllowShared(const void *kernel, size_t bytes);
 
-/* Device memory that goes when the function returns */
+/* Device memory that is freed when the function returns */
 struct BAITemporary {
   void        *p = nullptr;
   cudaStream_t stream;
 
-  BAIStatus Allocate(BAIContext *, size_t bytes); /* what there was goes */
+  BAIStatus Allocate(BAIContext *, size_t bytes); /* previous memory is freed */
   ~BAITemporary();
 };
 
-/* Copies numbers to the host, when all that is in the stream is done */
+/* Copies numbers to the host, after all work in the stream */
 template <typename T>
 static inline BAIStatus BAIDownload(BAIContext *context, size_t n, const T *from, T *to)
 {
@@ -85,7 +82,7 @@ static inline BAIStatus BAIDownload(BAIContext *context, size_t n, const T *from
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies numbers to memory of the device that lives as long as the context */
+/* Copies numbers to device memory that lives as long as the context */
 template <typename T>
 static inline BAIStatus BAIUpload(BAIContext *context, size_t n, const T *from, T **to)
 {
@@ -95,7 +92,7 @@ static inline BAIStatus BAIUpload(BAIContext *context, size_t n, const T *from, 
   return BAIStatusOf(BAI_OK);
 }
 
-/* The C++ library throws where memory of the host is short */
+/* Turns exceptions of the C++ library, which it throws if host memory is short, into a status */
 template <typename Call>
 static BAIStatus BAICatch(Call call)
 {
@@ -106,7 +103,7 @@ static BAIStatus BAICatch(Call call)
   }
 }
 
-/* Thread blocks for this many threads; at least one */
+/* Grid of thread blocks for a number of threads; at least one block */
 static inline dim3 BAIGrid(long long threads, int block)
 {
   return dim3((unsigned)((threads + block - 1) / block > 0 ? (threads + block - 1) / block : 1));

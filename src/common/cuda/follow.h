@@ -1,14 +1,14 @@
 /*
-   Kernels that follow each other in a stream without a gap: one that is launched to follow begins while that before it
-   still runs, and waits for its end where it calls BAIFollow(). Before that it may read what was there before the first
-   of a row of such kernels, which is launched to follow nothing
+   Kernels that follow each other in a stream without a gap: a following kernel begins while its predecessor still runs,
+   and waits for its end in BAIFollow(). Before that it may read only data that existed before the first kernel of the
+   sequence, which is launched normally
 */
 #pragma once
 
 #include "context.h"
 #include <nv/target>
 
-/* Called by all threads, before they read or write what kernels of the row write */
+/* All threads call it before they read or write data that kernels of the sequence write */
 static __device__ inline void BAIFollow(void)
 {
   NV_IF_TARGET(NV_PROVIDES_SM_90, ({
@@ -17,7 +17,7 @@ static __device__ inline void BAIFollow(void)
                }));
 }
 
-/* How a kernel is launched; follows: what was launched before is a kernel of the row. The attribute is to live as
+/* The launch configuration of a kernel; follows: its predecessor is a kernel of the sequence. attribute must live as
    long */
 static inline cudaLaunchConfig_t BAIConfigOf(dim3 grid, int threads, size_t shared, cudaStream_t stream, bool follows,
                                              cudaLaunchAttribute *attribute)
@@ -45,7 +45,7 @@ static inline cudaError_t BAILaunch(const void *kernel, dim3 grid, int threads, 
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
-/* Launches a kernel with its arguments, to follow the one before where kernels can */
+/* Launches a kernel to follow its predecessor, if the device can */
 template <typename... Parameters, typename... Arguments>
 static BAIStatus BAIFollowWith(const BAIContext &context, void (*kernel)(Parameters...), dim3 grid, int threads,
                                Arguments... arguments)

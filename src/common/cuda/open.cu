@@ -1,10 +1,10 @@
 /*
-   A context is opened: on its device, with what that can do
+   Opens a context on a device and finds its capabilities
 */
 #include "scan_sort.h"
 
-/* Kernels follow each other if the device says that it has code that was written for one which knows how to, not what
-   the driver may have made of older code */
+/* Kernels can follow each other if the code was compiled for an architecture with this capability, and not translated
+   by the driver from older code */
 BAIStatus BAIContextOpen(BAIContext *context, int device, void *stream)
 {
   int version;

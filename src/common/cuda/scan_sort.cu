@@ -1,5 +1,5 @@
 /*
-   Running sums and sorting by CUB
+   Prefix sums and sorting by CUB
 */
 #include "scan_sort.h"
 #include <cub/device/device_radix_sort.cuh>
@@ -61,7 +61,7 @@ BAIStatus BAISortPairs(BAIContext *context, long long n, int end, const BAIKey *
   return BAIStatusOf(BAI_OK);
 }
 
-/* Which keys differ from those before them; the number after the last one is there for the scan */
+/* Marks keys that differ from their predecessor; the scan needs one number more */
 static __global__ void MarkDistinct(int n, const BAIKey *sorted, int *mark)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;

@@ -1,6 +1,5 @@
 /*
-   Running sums and sorted numbers on the device, by CUB: in one unit, so that its kernels are there once. All is in the
-   order of the context's stream
+   Prefix sums and sorting on the device by CUB, in one unit so that its kernels exist only once, in stream order
 */
 #pragma once
 
@@ -8,25 +7,25 @@
 
 typedef unsigned long long BAIKey;
 
-/* sums[k] becomes what comes before from[k]; both may be the same array */
+/* sums[k] is the sum of from[0] to from[k - 1]; the arrays may be the same */
 BAIStatus BAIScan(BAIContext *, long long n, const int *from, int *sums);
 
-/* Sizes of a slice, and, summed up, where its parts begin */
+/* Sizes of a slice, or after summation the begins of its parts */
 typedef struct {
   long long loc, off, off_j, long_rows, pieces, rest, nnz_local, nnz_off;
 } BAIExtent;
 
-/* extent[k] becomes what comes before it */
+/* extent[k] becomes the sum of the previous extents */
 BAIStatus BAIScanExtents(BAIContext *, int n, BAIExtent *extent);
 
-/* Keys and what belongs to each, by the bits below end of the keys; those with the same key stay in their order */
+/* Sorts keys with their values by the bits below end; stable */
 BAIStatus BAISortPairs(BAIContext *, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
                        unsigned *sorted_values);
 
-/* Of sorted keys: distinct[k] becomes the number of different ones among the first k, for k = 0, ..., n. *last is
- * distinct[n], on the host */
+/* For sorted keys: distinct[k] is the number of different keys among the first k, k = 0, ..., n. *last is distinct[n],
+   on the host */
 BAIStatus BAICountDistinct(BAIContext *, int n, const BAIKey *sorted, int *distinct, int *last);
 
-/* 100 times the compute capability that the code in use on the current device was written for, whatever the driver has
- * made of it */
+/* 100 times the compute capability that the code running on the current device was compiled for, not translated to by
+   the driver */
 BAIStatus BAICodeVersion(int *version);

@@ -1,6 +1,6 @@
 /*
-   Sums of the threads of a warp and of a thread block, in the same order every time: that of CUB, whose headers would
-   take each unit two seconds to compile. All threads call them
+   Sums over the threads of a warp and of a thread block, always in the order of CUB, whose headers would cost each unit
+   two seconds of compilation. All threads call them
 */
 #pragma once
 
@@ -32,7 +32,7 @@ static __device__ inline cuda::std::complex<R> BAIOfLane(cuda::std::complex<R> v
 }
 #endif
 
-/* The sum of value here and in the lane that is a number of lanes after this one, if there is one */
+/* The sum of value in this lane and in the lane lanes later, if there is one */
 template <typename T>
 static __device__ inline T BAIPlusLater(T value, int lanes)
 {
@@ -41,7 +41,7 @@ static __device__ inline T BAIPlusLater(T value, int lanes)
   return (int)(threadIdx.x % BAI_LANES) + lanes < BAI_LANES ? value + later : value;
 }
 
-/* The shuffle itself says whether there is such a lane. Kernels take fewer registers than with the above */
+/* The shuffle itself tells whether there is such a lane, which takes fewer registers */
 static __device__ inline double BAIPlusLater(double value, int lanes)
 {
   double sum;
@@ -77,7 +77,7 @@ static __device__ inline unsigned long long BAIPlusLater(unsigned long long valu
   return sum;
 }
 
-/* Of a warp, in its first lane */
+/* The sum over a warp, in its first lane */
 template <typename T>
 static __device__ inline T BAISumOfWarp(T value)
 {
@@ -86,7 +86,7 @@ static __device__ inline T BAISumOfWarp(T value)
   return value;
 }
 
-/* The sum over a thread block of THREADS threads, in its first thread. Called anew only after all threads have met */
+/* The sum over a thread block of THREADS threads, in its first thread. A barrier is needed before the next call */
 template <int THREADS, typename T>
 static __device__ inline T BAISumOfBlock(T value)
 {
@@ -102,7 +102,7 @@ static __device__ inline T BAISumOfBlock(T value)
   return value;
 }
 
-/* Of the lanes before this one */
+/* The sum over the preceding lanes */
 static __device__ inline int BAISumBefore(int value)
 {
   const int lane = threadIdx.x % BAI_LANES;
@@ -117,8 +117,8 @@ static __device__ inline int BAISumBefore(int value)
   return sum - value;
 }
 
-/* The sum over the threads before this one, of THREADS in all, and the sum over all. Called anew only after all
-   threads have met */
+/* The sum over the preceding threads of THREADS threads, and in all the sum over all. A barrier is needed before the
+   next call */
 template <int THREADS>
 static __device__ inline int BAISumBeforeInBlock(int value, int *all)
 {

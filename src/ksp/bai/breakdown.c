@@ -1,5 +1,5 @@
 /*
-   Runs of a Krylov method that do not converge: another method, other levels, or the end
+   Runs of a Krylov method that do not converge: switch to another method or other levels, or the end of the solve
 */
 #include "kspbai.h"
 
@@ -8,14 +8,14 @@ const char KSPBAIStallText[] =
   "or of fourth order, or have fields without a block size; use a direct solver, -pc_type lu, for saddle points "
   "-pc_type fieldsplit, and for fields MatSetBlockSize()";
 
-/* Whether levels in single precision, which the user has not asked for, may be why a run went wrong. Ranks without rows
-   have no levels */
+/* Whether levels in single precision, unless the user asked for them, may be the reason of a failed run. Ranks without
+   rows have no levels */
 static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
 {
   enum {
     NONE,
     SINGLE,
-    NO_NUMBERS /* entries of the matrix, in any precision */
+    NO_NUMBERS /* in the matrix, in any precision */
   };
   const KSP_BAI *k     = (KSP_BAI *)ksp->data;
   int            found = NONE;
@@ -32,7 +32,7 @@ static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Levels of PETSc's precision are to go on, from the x that there is */
+/* Switches to levels of PETSc's precision, to continue from the present x */
 static PetscErrorCode LeaveSingle(KSP ksp, BAIOutcome *outcome)
 {
   PetscFunctionBegin;
@@ -43,8 +43,8 @@ static PetscErrorCode LeaveSingle(KSP ksp, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether CG has met a residual r with r^H C r <= 0, where C is the cycle, rather than a direction in which the matrix
-   is not positive. Overcorrection of coarse levels may do that where the matrix is positive definite */
+/* Whether CG has met a residual r with r^H C r <= 0, where C is the cycle, and not a direction in which the matrix is
+   indefinite. Overcorrection may cause that for a positive definite matrix */
 static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 {
   KSP_BAI     *k   = (KSP_BAI *)ksp->data;
@@ -66,8 +66,8 @@ static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 }
 
 /*
-   A method breaks down, or on the chip gets no further, with x as far as it came. What another method is to be chosen
-   by is noted; if the user named the method, or it is the last one, the solve ends
+   Handles a breakdown of a method, or of a solve on the chip that makes no progress, with the last good x. Notes what
+   the choice of another method depends on; if the user named the method, or it is the last one, the solve ends
 */
 static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
 {
@@ -87,7 +87,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
     k->mg->hierarchy->no_over = PETSC_TRUE;
     why                       = "the cycle is not positive definite: coarse levels get no overcorrection any longer";
   } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && positive) {
-    if (k->mg) k->mg->hierarchy->no_over = PETSC_FALSE; /* that did not help */
+    if (k->mg) k->mg->hierarchy->no_over = PETSC_FALSE; /* switching off overcorrection did not help */
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
   } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && k->krylov == BAI_KRYLOV_BCGS) {
@@ -103,8 +103,8 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The least norm of many iterations hardly fell. What is not the best method for such a matrix leaves it to the next
-   one; else the solve ends */
+/* Handles a stall: a method that is not the best for such a matrix is replaced by the next one; otherwise the solve
+   ends */
 static PetscErrorCode Stall(KSP ksp, BAIOutcome *outcome)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -121,7 +121,7 @@ static PetscErrorCode Stall(KSP ksp, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The end of a run that has not converged, and might have gone on: the reason, or what is to go on */
+/* Handles the end of a run that has not converged: sets the reason, or finds how to continue */
 PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
 {
   KSP_BAI        *k      = (KSP_BAI *)ksp->data;
@@ -132,13 +132,13 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionBegin;
   PetscCall(IsSingle(ksp, &single));
   switch (s->reason) {
-  case BAI_LEVELS_DTOL: /* the norms of BiCGStab may grow where those of another method do not */
+  case BAI_LEVELS_DTOL: /* norms of BiCGStab may grow where those of another method do not */
     if (!ksp->guess_zero || !(single || KSPBAIIsBiCGStabOnChip(k))) ksp->reason = KSP_DIVERGED_DTOL;
     else PetscCall(VecZeroEntries(ksp->vec_sol));
     break;
-  case BAI_LEVELS_NAN: /* of a right-hand side or guess that was not finite nothing is learnt */
+  case BAI_LEVELS_NAN: /* nothing is learnt from a right-hand side or guess that is not finite */
     if (!ksp->guess_zero || PetscIsInfOrNanReal((PetscReal)s->rnorm0)) ksp->reason = KSP_DIVERGED_NANORINF;
-    else PetscCall(VecZeroEntries(ksp->vec_sol)); /* it was a method that made it of numbers */
+    else PetscCall(VecZeroEntries(ksp->vec_sol)); /* the method produced infinite values or NaN */
     break;
   case BAI_LEVELS_STALLED:
     if (s->its) ksp->guess_zero = PETSC_FALSE; /* KSPSolve_BAI() restores it */
@@ -158,9 +158,8 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A run that the convergence test found to diverge. Levels in single precision, and BiCGStab, whose norms may grow
-   where those of another method do not, leave it to
-   KSPBAITakeFailure() */
+/* Handles a run that the convergence test found to diverge. For levels in single precision, and BiCGStab, whose norms
+   may grow where those of another method do not, KSPBAITakeFailure() decides */
 PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
 {
   KSP_BAI        *k     = (KSP_BAI *)ksp->data;
@@ -183,6 +182,6 @@ PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
   PetscCall(VecZeroEntries(ksp->vec_sol));
   ksp->reason = KSP_CONVERGED_ITERATING;
   s->reason   = BAI_LEVELS_INDEFINITE;
-  s->its      = 0; /* they have left nothing in x */
+  s->its      = 0; /* they have left x unchanged */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,11 +1,11 @@
 /*
-   Many right-hand sides with one matrix, by KSPMatSolve(): on the chip of a GPU the engine solves several at once. In
-   all other cases PETSc, or SolveColumn(), calls KSPSolve() with one column after the other
+   Several right-hand sides with one matrix, by KSPMatSolve(): on the chip of a GPU the engine solves several at once.
+   In all other cases PETSc, or SolveColumn(), calls KSPSolve() for one column after another
 */
 #include "kspbai.h"
 
-/* The result that KSPMatSolve() leaves in the KSP: the most iterations of all columns, the largest residual norm, and
-   the reason of the first column that failed */
+/* The result that KSPMatSolve() reports in the KSP: the largest number of iterations, the largest residual norm, and
+   the reason of the first failed column */
 typedef struct {
   PetscInt           its;
   PetscReal          rnorm;
@@ -15,11 +15,12 @@ typedef struct {
 static void NoteColumn(Worst *worst, PetscInt its, PetscReal rnorm, KSPConvergedReason reason)
 {
   worst->its = PetscMax(worst->its, its);
-  if (!(rnorm <= worst->rnorm)) worst->rnorm = rnorm; /* also where it is not a number */
+  if (!(rnorm <= worst->rnorm)) worst->rnorm = rnorm; /* also if it is NaN */
   if (!worst->reason || (worst->reason > 0 && reason < 0)) worst->reason = reason;
 }
 
-/* Nobody wants to see or change a solve of one column, and the engine has the matrix on the chip */
+/* Whether columns can be solved at once: no monitor or test follows a single column, and the engine has the matrix on
+   the chip */
 static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -40,7 +41,7 @@ static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the engine, if the arrays of B and X are where the matrix is */
+/* Solves by the engine, if the arrays of B and X are where the matrix is */
 static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, PetscBool *done)
 {
   BAI                *bai = (BAI *)ksp->data;
@@ -93,8 +94,8 @@ static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, BAILevelsSolution *s,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The reason that the end of a column's solve stands for; KSP_CONVERGED_ITERATING: KSPSolve() is to say, as it goes on
- * with another method, scales the system, or looks at the guess */
+/* The reason of a column's end; KSP_CONVERGED_ITERATING if KSPSolve() must decide, as it can use another method, scale
+   the system, or test the guess */
 static KSPConvergedReason ReasonOf(KSP ksp, PetscBool bcgs, const BAILevelsSolution *s)
 {
   const PetscReal bnorm = (PetscReal)s->bnorm, rnorm = (PetscReal)s->rnorm;
@@ -112,7 +113,7 @@ static KSPConvergedReason ReasonOf(KSP ksp, PetscBool bcgs, const BAILevelsSolut
   }
 }
 
-/* By KSPSolve(), from the guess that there was; guess: NULL if that was zero, or is still there */
+/* Solves a column by KSPSolve() from its original guess; guess is NULL if that was zero, or is still in X */
 static PetscErrorCode SolveColumn(KSP ksp, Mat B, Mat guess, Mat X, PetscInt column, Worst *worst)
 {
   Vec                b, x, from;
@@ -153,7 +154,7 @@ static PetscErrorCode CheckSizes(Mat A, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One call of the engine solves columns. solutions: those of the columns that it has solved, or NULL */
+/* Solves columns by one call of the engine. solutions has those of the columns that it has solved, or is NULL */
 static PetscErrorCode SolveColumnsAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
 {
   BAILevelsSolution *s;
@@ -187,7 +188,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   PetscCall(KSPBAIPrepare(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
   PetscCall(SolveColumnsAtOnce(ksp, A, B, X, count, &s));
-  bcgs = KSPBAIIsBiCGStabOnChip(k); /* until a column that is solved alone takes another method */
+  bcgs = KSPBAIIsBiCGStabOnChip(k); /* until a column that is solved alone switches to another method */
   for (PetscInt c = 0; c < count; c++) {
     const KSPConvergedReason reason = s ? ReasonOf(ksp, bcgs, &s[c]) : KSP_CONVERGED_ITERATING;
 

@@ -1,10 +1,10 @@
 /*
-   Convergence of a KSPBAI: looks at its norms, the tests of a guess and of the true residual, and the norm that
-   rounding keeps up
+   Convergence of a KSPBAI: monitoring and testing of norms, tests of the guess and of the true residual, and the norm
+   attainable by rounding
 */
 #include "kspbai.h"
 
-/* Amat, or Pmat if only that has entries */
+/* Gets Amat, or Pmat if only that has entries */
 PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
 {
   PetscBool has;
@@ -22,8 +22,8 @@ PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
 }
 
 /*
-   The convergence test of the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). Where that is
-   no exact one, it is given ||b|| in place of the residual norm of a zero guess, from which the same tolerances follow
+   Calls the convergence test for the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). If
+   that is inexact, ||b|| is passed as the residual norm of a zero guess, which leads to the same tolerances
 */
 PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
 {
@@ -46,7 +46,7 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Logs, shows and tests a residual norm as KSPs of PETSc do. The convergence test is not asked above the goal */
+/* Logs, monitors and tests a residual norm, as KSPs of PETSc do. The convergence test is called only up to the goal */
 static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
   const KSP ksp = w->ksp;
@@ -63,7 +63,7 @@ static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Shows and tests a residual norm, with x as users know it */
+/* Monitors and tests a residual norm, with x in the user's vector */
 static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
   KSP_BAI        *k     = (KSP_BAI *)w->ksp->data;
@@ -78,13 +78,13 @@ static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzero: the method is to stop */
+/* The monitor of a method; nonzero: it must stop */
 int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
 {
   BAIWatcher     *w    = (BAIWatcher *)watcher;
   const PetscBool ours = (PetscBool)(w->ksp->converged == KSPConvergedDefault);
 
-  if (w->its == (PetscInt)its) return 0; /* KSPFGMRES shows what it restarts from twice */
+  if (w->its == (PetscInt)its) return 0; /* KSPFGMRES reports the norm at a restart twice */
   w->its = (PetscInt)its;
   if (!its) {
     w->rnorm0 = (PetscReal)rnorm;
@@ -97,8 +97,8 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
   return w->code || w->ksp->reason || w->stalls;
 }
 
-/* Vectors for a residual and a correction, of the matrix that has entries, as another one may not know its vectors.
-   Those of another matrix may be of another type, as on a GPU */
+/* Creates vectors for a residual and a correction, from the matrix that has entries, as another one may not know its
+   vectors. Another matrix may need vectors of another type, as on a GPU */
 PetscErrorCode KSPBAINeedWork(KSP ksp)
 {
   KSP_BAI      *k = (KSP_BAI *)ksp->data;
@@ -117,7 +117,7 @@ PetscErrorCode KSPBAINeedWork(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work vector bai.r becomes b - A x, or b - A^T x in KSPSolveTranspose(); rnorm its norm, unless that is NULL */
+/* Computes b - A x, or b - A^T x in KSPSolveTranspose(), in the work vector bai.r, and its norm unless rnorm is NULL */
 PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -134,7 +134,7 @@ PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1/|a_ii| of this matrix as it is now, or 0 where that is zero */
+/* Computes 1/|a_ii| for the present matrix, or 0 if a_ii is zero */
 static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
 {
   const PetscObjectId id = k->of_weights.id;
@@ -147,11 +147,11 @@ static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
   if (!k->weights) PetscCall(MatCreateVecs(A, NULL, &k->weights));
   PetscCall(MatGetDiagonal(A, k->weights));
   PetscCall(VecAbs(k->weights));
-  PetscCall(VecReciprocal(k->weights)); /* which leaves zeros */
+  PetscCall(VecReciprocal(k->weights)); /* zeros stay zero */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norms of D^-1 r and D^-1 b, where r is overwritten; 0 and 0 if no matrix has a diagonal to scale by */
+/* Computes the norms of D^-1 r and D^-1 b and overwrites r; both are 0 if no matrix has a diagonal */
 PetscErrorCode KSPBAIScaledNorms(KSP ksp, Vec b, Vec r, BAILevelsSolution *s)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
@@ -174,7 +174,7 @@ PetscErrorCode KSPBAIScaledNorms(KSP ksp, Vec b, Vec r, BAILevelsSolution *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A bound of ||A||: levels of a Hermitian matrix know one; else it is computed, on the host also if the matrix is on a
+/* Computes a bound of ||A||, which levels of a Hermitian matrix know; otherwise on the host, even if the matrix is on a
    GPU */
 static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 {
@@ -190,8 +190,8 @@ static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 }
 
 /*
-   Tests whether ||b - A x||, which falls no longer, is what rounding keeps up: a small multiple of
-   eps (||A|| ||x|| + ||b||)
+   Tests whether ||b - A x||, which no longer falls, is at the level of rounding: a small multiple of eps (||A|| ||x|| +
+   ||b||)
 */
 PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
 {
@@ -203,7 +203,7 @@ PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
   Mat             A;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAIGetMatOfEntries(ksp, &A)); /* of Pmat it is an estimate */
+  PetscCall(KSPBAIGetMatOfEntries(ksp, &A)); /* an estimate, if it is Pmat */
   PetscCall(BAIHasEntries(A, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BoundNorm(k, A, &norm));

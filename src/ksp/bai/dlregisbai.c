@@ -1,5 +1,5 @@
 /*
-   Registration, whether the library is loaded by -dll_append or linked
+   Registration, for libraries that are linked or loaded by -dll_append
 */
 #include "../../petsc/baiimpl.h"
 
@@ -62,7 +62,7 @@ PetscErrorCode BAIInitializePackage(void)
 
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void);
 
-/* PETSc calls this one after -dll_append libpetscbai.so */
+/* PETSc calls this function after -dll_append libpetscbai.so */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void)
 {
   return BAIInitializePackage();

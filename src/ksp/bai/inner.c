@@ -1,13 +1,12 @@
 /*
-   A Krylov method of PETSc with the PC of a KSPBAI: for PCs other than PCBAIMG, for several ranks, and for matrices
-   that are not symmetric positive definite, have no entries, or have rows that are too long for levels
+   Runs of PETSc's Krylov methods with the PC of a KSPBAI: for PCs other than PCBAIMG, for several ranks, and for
+   matrices that are not symmetric positive definite, have no entries, or have rows too long for levels
 */
 #include "kspbai.h"
 
-/* The methods of PETSc that BAIKrylov stands for */
 static const struct {
   KSPType   type;
-  PetscBool positive; /* for positive definite operators: any norm, and the PC on the left */
+  PetscBool positive; /* it needs positive definite operators, and has the PC on the left and any norm */
 } krylovs[] = {
   [BAI_KRYLOV_CG]    = {KSPCG,     PETSC_TRUE },
   [BAI_KRYLOV_FCG]   = {KSPFCG,    PETSC_TRUE },
@@ -20,7 +19,8 @@ PetscBool KSPBAIIsPositive(BAIKrylov krylov)
   return krylovs[krylov].positive;
 }
 
-/* The iterations end when the KSPBAI says so, and before the first one if there are to be none, where KSPCG does one */
+/* The convergence test of the inner KSP: the KSPBAI decides, even before the first iteration, where KSPCG would do
+   one */
 static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason, void *watcher)
 {
   PetscFunctionBegin;
@@ -32,7 +32,7 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm of the residuals of the inner KSP, which is that of the user where it has it */
+/* Sets the norm of the inner KSP to that of the user, if the method has it */
 static PetscErrorCode SetNorm(KSP ksp)
 {
   const KSP_BAI    *k     = (KSP_BAI *)ksp->data;
@@ -58,7 +58,7 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
 
   PetscFunctionBegin;
   if (k->inner) PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, type, &same));
-  /* A new one for another type, as KSPFCG of PETSc 3.26 leaks its vectors when its type changes */
+  /* A new KSP for another type, as KSPFCG of PETSc 3.26 leaks its vectors when its type changes */
   if (k->inner && (!same || k->inner->pc != ksp->pc)) PetscCall(KSPDestroy(&k->inner));
   if (!k->inner) {
     const char *prefix;
@@ -66,7 +66,7 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
     PetscCall(KSPCreate(PetscObjectComm((PetscObject)ksp), &k->inner));
     PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
     PetscCall(KSPSetOptionsPrefix(k->inner, prefix));
-    PetscCall(KSPAppendOptionsPrefix(k->inner, "bai_inner_")); /* else -ksp_converged_reason speaks twice */
+    PetscCall(KSPAppendOptionsPrefix(k->inner, "bai_inner_")); /* otherwise -ksp_converged_reason prints twice */
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->inner, (PetscObject)ksp, 1));
     PetscCall(KSPSetErrorIfNotConverged(k->inner, PETSC_FALSE));
     PetscCall(KSPSetPC(k->inner, ksp->pc));
@@ -80,8 +80,7 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does at most max_it iterations, or exactly these if their number is fixed. The residual norm of the solution is that
-   of b - A x */
+/* Does at most max_it iterations, or exactly this number if fixed. The residual norm of the solution is ||b - A x|| */
 PetscErrorCode KSPBAIRunInner(KSP ksp, PetscBool guess_zero, PetscInt max_it, PetscBool fixed, BAIWatcher *watcher,
                               BAILevelsSolution *s)
 {
@@ -99,7 +98,7 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, PetscBool guess_zero, PetscInt max_it, Pe
   PetscCall(KSPSetInitialGuessNonzero(k->inner, (PetscBool)!guess_zero));
   if (fixed) PetscCall(KSPSetConvergenceTest(k->inner, KSPConvergedSkip, NULL, NULL));
   else PetscCall(KSPSetConvergenceTest(k->inner, Converged, watcher, NULL));
-  /* KSPSolve() of the KSPBAI has called these already. PCEISENSTAT changes b and x there, and the matrix of the PC */
+  /* KSPSolve() of the KSPBAI has called these. PCEISENSTAT changes b, x and the matrix of the PC in them */
   ksp->pc->ops->presolve = ksp->pc->ops->postsolve = NULL;
   code                    = k->transposed ? KSPSolveTranspose(k->inner, b, x) : KSPSolve(k->inner, b, x);
   ksp->pc->ops->presolve  = ops.presolve;
@@ -109,14 +108,14 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, PetscBool guess_zero, PetscInt max_it, Pe
   PetscCall(KSPGetConvergedReason(k->inner, &reason));
   PetscCall(KSPGetIterationNumber(k->inner, &its));
   PetscCall(KSPBAIResidual(ksp, b, x, &rnorm));
-  if (!fixed) its = PetscMax(watcher->its, 0); /* KSPCG also counts one that it breaks down in */
+  if (!fixed) its = PetscMax(watcher->its, 0); /* KSPCG also counts the iteration in which it breaks down */
   *s = (BAILevelsSolution){.its    = (BAIInt)its,
                            .rnorm  = (BAIReal)rnorm,
                            .rnorm0 = (BAIReal)watcher->rnorm0,
                            .reason = BAI_LEVELS_INDEFINITE};
   if (ksp->reason > 0 && KSPBAITestsTwice(ksp)) PetscCall(KSPBAIScaledNorms(ksp, b, k->bai.r, s));
   if (reason == KSP_DIVERGED_PC_FAILED && !ksp->reason) ksp->reason = reason;
-  /* other reasons that are positive, as that beta of KSPCG is zero, come of a singular matrix, and say nothing of r */
+  /* Other positive reasons, such as a zero beta of KSPCG, result from a singular matrix, and tell nothing about r */
   if (reason == KSP_CONVERGED_ITS) s->reason = BAI_LEVELS_CONVERGED;
   else if (reason == KSP_DIVERGED_ITS) s->reason = BAI_LEVELS_ITS;
   else if (PetscIsInfOrNanReal(rnorm)) s->reason = BAI_LEVELS_NAN;

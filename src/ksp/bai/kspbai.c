@@ -1,10 +1,10 @@
 /*
-   KSPBAI: a KSP of PETSc, its options and its view
+   KSPBAI: creation, options and view of the KSP
 */
 #include "kspbai.h" /*I "petscbai.h" I*/
 #include "../../research/research.h"
 
-/* Says how the last solve ended, if users may want another solver then */
+/* Shows how the last solve ended, if the user may want another solver therefore */
 static PetscErrorCode ViewEnd(KSP ksp, PetscViewer viewer)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -19,7 +19,7 @@ static PetscErrorCode ViewEnd(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of -ksp_view about the method; the PC views itself */
+/* Shows the Krylov method in -ksp_view; the PC views itself */
 static PetscErrorCode ViewKrylov(KSP ksp, PetscViewer viewer)
 {
   const KSP_BAI       *k = (KSP_BAI *)ksp->data;
@@ -81,7 +81,7 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The key of releases up to 0.3: none is the method relaxation, and a number is one of levels of the PCBAIMG */
+/* Reads the key of releases up to 0.3: none means the method relaxation, and a number the levels of the PCBAIMG */
 static PetscErrorCode SetFromOptionsLevels(KSP ksp, BAIOptionItems PetscOptionsObject)
 {
   const char *prefix;
@@ -127,8 +127,8 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscCall(BAIOptionsSetFromOptions(bai, PetscOptionsObject));
   PetscCall(KSPGetPC(ksp, &ksp->pc));
   PetscCall(KSPBAIGetPCTypeOption(ksp, type, sizeof(type), &given));
-  if (!given) PetscCall(KSPBAIChoosePC(ksp));               /* else PETSc sets it, or has set it */
-  PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* method and PC are to be chosen anew */
+  if (!given) PetscCall(KSPBAIChoosePC(ksp));               /* otherwise PETSc sets it, or has set it */
+  PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* method and PC must be chosen again */
   PetscCall(SetFromOptionsLevels(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
@@ -155,7 +155,7 @@ static BAI *DataOf(PetscObject ksp)
 static PetscErrorCode GetDM(PetscObject ksp, DM *dm)
 {
   PetscFunctionBegin;
-  *dm = ((KSP)ksp)->dm; /* KSPGetDM() makes one */
+  *dm = ((KSP)ksp)->dm; /* KSPGetDM() would create one */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 /*
-   The data of a KSPBAI, and its ways to solve
+   The data of a KSPBAI, and its methods
 */
 #pragma once
 
@@ -8,62 +8,62 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 
-/* Who does the iterations; relaxation stands here also before the first set-up */
+/* The runner: who does the iterations; BAI_BY_RELAXATION before the first set-up */
 typedef enum {
-  BAI_BY_RELAXATION, /* block-asynchronous iteration: relaxation.c */
-  BAI_BY_CHIP,       /* a Krylov method in one launch, preconditioned by local sweeps in blocks: kspsolve.c */
-  BAI_BY_LEVELS,     /* conjugate gradients preconditioned by the cycle of a PCBAIMG, by the engine: kspsolve.c */
-  BAI_BY_PETSC       /* a KSP of PETSc preconditioned by the PC: inner.c */
+  BAI_BY_RELAXATION, /* block-asynchronous iteration, see relaxation.c */
+  BAI_BY_CHIP,       /* a Krylov method in one launch, preconditioned by local sweeps in blocks, see kspsolve.c */
+  BAI_BY_LEVELS,     /* conjugate gradients of the engine, preconditioned by the cycle of a PCBAIMG, see kspsolve.c */
+  BAI_BY_PETSC       /* a KSP of PETSc, preconditioned by the PC, see inner.c */
 } BAIRunner;
 
-/* Everything that a set-up follows from. As long as it is the same, a solve asks for nothing of it again. It is
-   compared byte by byte */
+/* Everything that a set-up depends on. A solve skips set-up if it is unchanged. It is compared byte by byte */
 typedef struct {
   PetscObjectId    pc, A, P, nullspace;
   PetscObjectState state;
   PetscInt64       change, mg_change; /* BAI.change of the KSP and of a PCBAIMG */
   KSPNormType      norm, norm_set;
-  PetscBool        skips, transposed, bound; /* the convergence test is KSPConvergedSkip(); A is bound to the host */
+  /* the convergence test is KSPConvergedSkip(); the solve is transposed; A is bound to the host */
+  PetscBool skips, transposed, bound;
 } KSPBAISetting;
 
 typedef struct {
-  BAI           bai; /* The first member, as the code that KSPBAI shares with the PCs expects it there. Its hierarchy is
-                        the matrix on the chip, and has no levels */
-  BAI          *mg;  /* The data of the PC at the last set-up if that was a PCBAIMG, else NULL */
+  /* first member, as code shared with the PCs expects; its hierarchy is the matrix on the chip, without levels */
+  BAI           bai;
+  BAI          *mg; /* data of the PC at the last set-up if it was a PCBAIMG, otherwise NULL */
   BAIRunner     runner;
-  KSPBAISetting setting;  /* of the last set-up; zeros: the next solve is to set up anew */
-  BAIMethod     method;   /* The method that runs: never auto */
-  char          why[128]; /* The reason for it, in words */
-  PetscBool     has_pc;   /* Whether anybody has chosen the type of the PC was found out: later types are chosen */
-  PetscBool     chose;    /* The PC is a PCBAIMG as nobody chose another type */
-  PetscBool     none;     /* The PC is a PCNONE in its place, as the matrix had no entries */
+  KSPBAISetting setting;  /* setting of the last set-up; zeros if the next solve must set up */
+  BAIMethod     method;   /* method in use, never auto */
+  char          why[128]; /* reason for the method */
+  PetscBool     has_pc;   /* the type of the PC is known to be chosen or not; later types count as chosen */
+  PetscBool     chose;    /* the PC is a PCBAIMG, as no other type was chosen */
+  PetscBool     none;     /* the PC is a PCNONE instead, as the matrix has no entries */
 
-  PetscBool  transposed; /* The solve is with A^T, and that is not A */
-  Mat        At;         /* The transposed matrix, for the relaxation of KSPSolveTranspose() */
+  PetscBool  transposed; /* the solve is with A^T, which differs from A */
+  Mat        At;         /* transposed matrix for relaxation in KSPSolveTranspose() */
   BAIVersion of_At;
 
   /* Krylov methods */
-  KSP        inner;      /* BAI_BY_PETSC, else NULL */
-  BAIKrylov  krylov;     /* The Krylov method that runs: never auto */
-  BAIVersion found;      /* The matrix for which the next four were found out */
-  PetscBool  off_chip;   /* The solve on the chip breaks down */
-  PetscBool  indefinite; /* The matrix or the preconditioner is not positive definite */
+  KSP        inner;      /* for BAI_BY_PETSC, otherwise NULL */
+  BAIKrylov  krylov;     /* Krylov method in use, never auto */
+  BAIVersion found;      /* version of the matrix that the next four fields belong to */
+  PetscBool  off_chip;   /* the solve on the chip breaks down */
+  PetscBool  indefinite; /* the matrix or the preconditioner is not positive definite */
   PetscBool  breaks;     /* BiCGStab breaks down */
-  PetscBool3 hermitian;  /* The answer of a random test of the matrix */
-  Vec        weights;    /* 1/|a_ii|, or 0 where that is zero */
+  PetscBool3 hermitian;  /* result of a random test of the matrix */
+  Vec        weights;    /* 1/|a_ii|, or 0 if a_ii is zero */
   BAIVersion of_weights;
   Vec        scaled; /* b times scale */
-  PetscReal  scale;  /* A power of two if squares of norms would be too small or too large, else 1 */
+  PetscReal  scale;  /* power of two if squares of norms would be out of range, otherwise 1 */
 
-  PetscObjectId of_work; /* The matrix whose vectors KSPBAINeedWork() has made */
+  PetscObjectId of_work; /* matrix for which KSPBAINeedWork() has made vectors */
 
   /* The end of the last solve */
-  PetscBool stands;     /* Rounding let it get no further */
-  PetscReal attainable; /* The residual norm that rounding allows */
-  PetscBool stalls;     /* The least residual norm of many iterations hardly fell */
+  PetscBool stands;     /* rounding prevented progress */
+  PetscReal attainable; /* residual norm that rounding allows */
+  PetscBool stalls;     /* the smallest residual norm of many iterations hardly fell */
 } KSP_BAI;
 
-/* The data of the PC if it is a PCBAIMG, else NULL */
+/* Gets the data of the PC if it is a PCBAIMG, otherwise NULL */
 static inline PetscErrorCode KSPBAIGetMG(KSP ksp, BAI **mg)
 {
   PetscBool is;
@@ -80,7 +80,7 @@ static inline BAI *KSPBAIGetOwner(KSP_BAI *k)
   return k->runner == BAI_BY_CHIP ? &k->bai : k->runner == BAI_BY_LEVELS ? k->mg : NULL;
 }
 
-/* b of the system that is solved */
+/* b of the system in progress */
 static inline Vec KSPBAIRhs(KSP ksp)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -88,26 +88,26 @@ static inline Vec KSPBAIRhs(KSP ksp)
   return k->scale != 1.0 ? k->scaled : ksp->vec_rhs;
 }
 
-/* The number of iterations is fixed, and no residual norm is asked for */
+/* Whether the number of iterations is fixed, and no residual norm is needed */
 static inline PetscBool KSPBAIIsFixed(KSP ksp)
 {
   return (PetscBool)(ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE);
 }
 
-/* Monitors or the convergence test may look at x whenever there is a residual norm */
+/* Whether monitors or the convergence test may access x whenever there is a residual norm */
 static inline PetscBool KSPBAISeesX(KSP ksp)
 {
   return (PetscBool)(ksp->numbermonitors ||
                      (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
 }
 
-/* The residual norm of every iteration is shown, kept, or tested by the user */
+/* Whether the user monitors, records or tests the residual norm of every iteration */
 static inline PetscBool KSPBAIIsWatched(KSP ksp)
 {
   return (PetscBool)(ksp->res_hist || KSPBAISeesX(ksp) || BAIMinimumIterations(ksp) > 0);
 }
 
-/* max_it iterations count as convergence, see KSPConvergedDefaultSetConvergedMaxits() */
+/* Whether max_it iterations count as convergence, see KSPConvergedDefaultSetConvergedMaxits() */
 static inline PetscBool KSPBAITakesMaxIts(KSP ksp)
 {
   return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->cnvP &&
@@ -115,9 +115,8 @@ static inline PetscBool KSPBAITakesMaxIts(KSP ksp)
 }
 
 /*
-   Besides ||b - A x|| the residual is tested row by row over the diagonal of the matrix, so that rows on another scale
-   than the others, as those of boundary conditions, do not hide these. A user who names a norm, or has a convergence
-   test of another kind, gets that alone
+   Whether D^-1 (b - A x) is tested besides b - A x, so that rows of a larger scale, such as rows of boundary
+   conditions, do not hide the others. A norm or a convergence test that the user has set is used alone
 */
 static inline PetscBool KSPBAITestsTwice(KSP ksp)
 {
@@ -127,7 +126,7 @@ static inline PetscBool KSPBAITestsTwice(KSP ksp)
                      !test->initialrtol && !test->mininitialrtol);
 }
 
-/* The user names a norm that is not that of b - A x */
+/* Whether the user has set a norm other than that of b - A x */
 static inline PetscBool KSPBAINamesNorm(KSP ksp)
 {
   return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);
@@ -154,9 +153,9 @@ PETSC_INTERN PetscErrorCode KSPSolve_BAI(KSP);
 
 /* breakdown.c */
 typedef enum {
-  BAI_ENDS,  /* The KSP has its reason */
-  BAI_AGAIN, /* Another method is to go on */
-  BAI_SCALE  /* The same method is to begin again with b scaled */
+  BAI_ENDS,  /* the KSP has its reason */
+  BAI_AGAIN, /* another method must continue */
+  BAI_SCALE  /* the method must restart with b scaled */
 } BAIOutcome;
 PETSC_INTERN const char     KSPBAIStallText[];
 PETSC_INTERN PetscErrorCode KSPBAITakeFailure(KSP, const BAILevelsSolution *, BAIOutcome *);
@@ -178,14 +177,14 @@ PETSC_INTERN PetscErrorCode KSPBAIResidual(KSP, Vec b, Vec x, PetscReal *rnorm);
 PETSC_INTERN PetscErrorCode KSPBAIScaledNorms(KSP, Vec b, Vec r, BAILevelsSolution *);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
 
-/* The context of KSPBAIWatch(), which is called after each iteration with ||b - A x|| as the method updates it */
+/* The context of KSPBAIWatch(), which is called after each iteration with the norm of the updated residual */
 typedef struct {
   KSP               ksp;
-  BAILevelsVectors *v;      /* of the engine, or NULL */
+  BAILevelsVectors *v;      /* arrays of the engine, or NULL */
   PetscInt          before; /* iterations of the solve before this run */
-  PetscInt          its;    /* iterations of this run so far, -1: nothing was seen yet */
-  PetscReal         goal;   /* the convergence test is not asked above this norm; 0: it is always asked */
-  PetscReal         rnorm0; /* the norm of the guess */
+  PetscInt          its;    /* iterations of this run, or -1 before the first norm */
+  PetscReal         goal;   /* the convergence test is called only for norms up to this one; 0: for all */
+  PetscReal         rnorm0; /* norm of the guess */
   BAIStall          stall;
   PetscBool         stalls;
   PetscErrorCode    code;

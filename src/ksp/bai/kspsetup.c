@@ -1,9 +1,9 @@
 /*
-   Set-up of a KSPBAI: which method it is, what the PC is, and who does the iterations
+   Set-up of a KSPBAI: choice of the method, of the PC, and of what does the iterations
 */
 #include "kspbai.h"
 
-/* The value of -pc_type for the PC of this KSP, if that was given */
+/* Gets the value of -pc_type for the PC of this KSP, if it was given */
 PetscErrorCode KSPBAIGetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool *given)
 {
   const char *prefix;
@@ -15,10 +15,9 @@ PetscErrorCode KSPBAIGetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool
 }
 
 /*
-   Whether somebody has chosen the type of the PC, by -pc_type or in code, when the KSP becomes a KSPBAI. PETSc may have
-   given it a type that depends on the matrix by itself, in KSPSetFromOptions(), which up to PETSc 3.18 does so before
-   it reads -ksp_type. Such a type, of a PC whose options were read, counts as chosen by nobody. Other types that the PC
-   gets later are chosen
+   Whether the user has chosen the type of the PC, by -pc_type or in code, when the KSP becomes a KSPBAI. PETSc itself
+   may have set a type that depends on the matrix, in KSPSetFromOptions(), which up to PETSc 3.18 does so before it
+   reads -ksp_type. Such a type of a PC whose options were read does not count as chosen. Types set later do
 */
 static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
 {
@@ -43,7 +42,7 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The PC is a PCBAIMG if nobody chose another type; of a matrix without entries it is PCNONE */
+/* Makes the PC a PCBAIMG unless another type was chosen, or a PCNONE for a matrix without entries */
 PetscErrorCode KSPBAIChoosePC(KSP ksp)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
@@ -60,7 +59,7 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
 
     PetscCall(PCSetType(pc, PCBAIMG));
     k->chose = PETSC_TRUE;
-    if (again) PetscCall(PCSetFromOptions(pc)); /* as it has options of its own */
+    if (again) PetscCall(PCSetFromOptions(pc)); /* as it has its own options */
   }
   k->has_pc = PETSC_TRUE;
   if (!k->chose) PetscFunctionReturn(PETSC_SUCCESS);
@@ -68,7 +67,7 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(pc, NULL, &P));
   PetscCall(MatGetType(P, &type));
-  if (!type) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc made it as it was asked for it, and it will be another one */
+  if (!type) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc has only created it on demand, and it will be replaced */
   PetscCall(BAIHasEntries(P, &has));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, has ? PCNONE : PCBAIMG, &set));
   if (set && !has) PetscCall(PetscInfo(ksp, "The PC is none, as the matrix of type %s has no entries\n", type));
@@ -80,7 +79,7 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Options that were given and do not go together */
+/* Raises errors for given options that contradict each other */
 static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char krylov[], PetscBool pc_given,
                                  const char pc_type[])
 {
@@ -114,7 +113,6 @@ static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char kr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The method, and why it is this one */
 PetscErrorCode KSPBAIChooseMethod(KSP ksp)
 {
   KSP_BAI    *k          = (KSP_BAI *)ksp->data;
@@ -148,7 +146,7 @@ PetscErrorCode KSPBAIChooseMethod(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Relaxation does not apply a PC; one that somebody chose is named */
+/* Shows that relaxation does not apply the PC, if the user has chosen one */
 PetscErrorCode KSPBAIViewUnusedPC(KSP ksp, PetscViewer viewer)
 {
   PetscBool ours;
@@ -197,7 +195,7 @@ PetscErrorCode KSPBAIGetMethod(KSP ksp, BAIMethod *method, const char *why[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No null space is attached, or constants alone */
+/* Whether the attached null space is none, or only constants */
 static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
 {
   MatNullSpace space;
@@ -211,7 +209,7 @@ static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Findings of earlier solves hold for one matrix and its values: other ones are solved as by a new KSP */
+/* Forgets the findings of earlier solves if the matrix or its values have changed */
 static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
 {
   PetscBool others;
@@ -225,8 +223,8 @@ static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A is Hermitian: as its levels say, or the user, or else a test with random vectors. Of a matrix without
-   entries only the user knows */
+/* Whether A is Hermitian: from its levels, from the user, or by a test with random vectors. Without entries only the
+   user knows */
 static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool *is)
 {
   PetscBool known, has;
@@ -239,7 +237,7 @@ static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool
   }
   PetscCall(MatIsHermitianKnown(A, &known, is));
   if (!(known && *is) && !PetscDefined(USE_COMPLEX)) PetscCall(MatIsSymmetricKnown(A, &known, is));
-  if (known && *is) PetscFunctionReturn(PETSC_SUCCESS); /* some programs set no where they do not know */
+  if (known && *is) PetscFunctionReturn(PETSC_SUCCESS); /* some programs set false if they do not know */
   *is = PETSC_FALSE;
   PetscCall(BAIHasEntries(A, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
@@ -251,7 +249,7 @@ static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Krylov method that is asked for, or that auto stands for */
+/* Chooses the Krylov method that the options ask for, or that auto stands for */
 static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
@@ -268,7 +266,7 @@ static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix stays on the chip of a GPU if it fits, and nothing asks for another PC or method or for other levels */
+/* Puts the matrix on the chip of a GPU if it fits, and no option requires another PC or method, or other levels */
 static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBool *on)
 {
   KSP_BAI             *k       = (KSP_BAI *)ksp->data;
@@ -301,14 +299,14 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A PCBAIMG has no levels until somebody applies it, and an earlier failure to make them does not matter */
+/* Lets a PCBAIMG make levels only when it is applied, and ignores an earlier failure to make them */
 static void Defer(KSP ksp)
 {
   ((KSP_BAI *)ksp->data)->mg->hierarchy->deferred = PETSC_TRUE;
   ksp->pc->failedreason                           = PC_NOERROR;
 }
 
-/* Sets up the PC as PETSc does it; a PCBAIMG also if it has deferred that until now */
+/* Sets up the PC as PETSc does, including a PCBAIMG that has deferred it */
 static PetscErrorCode SetUpPC(KSP ksp)
 {
   const KSP_BAI *k  = (KSP_BAI *)ksp->data;
@@ -325,7 +323,7 @@ static PetscErrorCode SetUpPC(KSP ksp)
     if (mg->asked) PetscCall(BAIOptionIsGiven(mg, "local_iters", &given));
     if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) {
       PetscCall(PCBAIMGSetLocalIters(ksp->pc, k->bai.options.local_iters));
-      mg->asked = asked; /* that was given for the KSP, which may get another one */
+      mg->asked = asked; /* which was given for the KSP, whose PC may change */
     }
     mg->options.backend  = k->bai.options.backend;
     mg->options.exchange = k->bai.options.exchange;
@@ -338,8 +336,8 @@ static PetscErrorCode SetUpPC(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up the PC, and chooses by it between the engine and a KSP of PETSc. The engine wants the levels of a PCBAIMG to
-   be of A as it is now, which they are not if the PC is kept for other values */
+/* Sets up the PC, and depending on it chooses the engine or a KSP of PETSc. The engine needs levels of a PCBAIMG for
+   the present A, which it does not have if the PC is reused for other values */
 static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
 {
   KSP_BAI     *k      = (KSP_BAI *)ksp->data;
@@ -364,11 +362,11 @@ static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
       ksp->normtype != KSP_NORM_NATURAL && ksp->normtype != KSP_NORM_PRECONDITIONED
     ? BAI_BY_LEVELS
     : BAI_BY_PETSC;
-  if (h && !h->finite) k->runner = BAI_BY_LEVELS; /* which says so */
+  if (h && !h->finite) k->runner = BAI_BY_LEVELS; /* which reports it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses who does the iterations of a Krylov method for this matrix and PC, and sets that up */
+/* Chooses what does the iterations of a Krylov method for this matrix and PC, and sets it up */
 PetscErrorCode KSPBAISetUpKrylov(KSP ksp)
 {
   KSP_BAI  *k     = (KSP_BAI *)ksp->data;
@@ -387,12 +385,11 @@ PetscErrorCode KSPBAISetUpKrylov(KSP ksp)
     Defer(ksp);
   } else PetscCall(SetUpWithPC(ksp, A, P, plain));
   if (k->runner == BAI_BY_PETSC) PetscCall(KSPBAISetUpInner(ksp));
-  else PetscCall(KSPDestroy(&k->inner));             /* it would hold on to a matrix */
+  else PetscCall(KSPDestroy(&k->inner));             /* it would keep a reference to a matrix */
   BAISetGuessNotRead(ksp, k->runner == BAI_BY_CHIP); /* it writes x */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing of a Krylov method is set up any longer */
 static PetscErrorCode ResetKrylov(KSP ksp)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -407,7 +404,7 @@ static PetscErrorCode ResetKrylov(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up the method that was chosen, for the matrix as it is now. A PCBAIMG that is not applied makes no levels */
+/* Sets up the chosen method for the present matrix. A PCBAIMG that is not applied makes no levels */
 PetscErrorCode KSPBAISetUp(KSP ksp)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data;

@@ -1,10 +1,10 @@
 /*
-   KSPSolve() of a KSPBAI: the set-up if it is needed, and the runs of Krylov methods by the engine, on the chip or
-   preconditioned by the cycle of a PCBAIMG, or by a KSP of PETSc, see inner.c
+   KSPSolve() of a KSPBAI: set-up if necessary, and runs of Krylov methods by the engine, on the chip or preconditioned
+   by the cycle of a PCBAIMG, or by a KSP of PETSc, see inner.c
 */
 #include "kspbai.h"
 
-/* A number that no other object has had, or 0 */
+/* The id of an object, which no other object has had, or 0 for NULL */
 static PetscObjectId IdOf(void *obj)
 {
   PetscObjectId id = 0;
@@ -13,7 +13,7 @@ static PetscObjectId IdOf(void *obj)
   return id;
 }
 
-/* Everything that a set-up of this KSP follows from, as it is now */
+/* Gets everything that a set-up of this KSP depends on at present */
 static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
 {
   KSP_BAI     *k = (KSP_BAI *)ksp->data;
@@ -23,7 +23,7 @@ static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
   Mat          A;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(s, sizeof(*s))); /* padding, too */
+  PetscCall(PetscMemzero(s, sizeof(*s))); /* padding too */
   PetscCall(KSPGetPC(ksp, &ksp->pc));
   PetscCall(KSPBAIGetMG(ksp, &mg));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -45,8 +45,7 @@ static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the last set-up follows from what there is now, on all ranks. A KSP of PETSc, and relaxation, find out by
-   themselves what has changed */
+/* Whether the last set-up is still valid on all ranks. A KSP of PETSc, and relaxation, find changes themselves */
 static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
 {
   KSP_BAI    *k     = (KSP_BAI *)ksp->data;
@@ -66,7 +65,7 @@ static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the KSP ready for a solve. Method and PC are chosen anew if anything that they may follow from has changed */
+/* Prepares the KSP for a solve. Method and PC are chosen again if anything that they depend on has changed */
 PetscErrorCode KSPBAIPrepare(KSP ksp)
 {
   KSP_BAI      *k = (KSP_BAI *)ksp->data;
@@ -78,7 +77,7 @@ PetscErrorCode KSPBAIPrepare(KSP ksp)
   PetscCall(PetscMemcmp(&now, &k->setting, sizeof(now), &same));
   PetscCall(IsSetUp(ksp, same, &is));
   if (is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* until all of it is done */
+  PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* until set-up is complete */
   if (!same) {
     PetscCall(KSPBAIChoosePC(ksp));
     PetscCall(KSPBAIChooseMethod(ksp));
@@ -97,15 +96,15 @@ PetscErrorCode KSPSetUp_BAI(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPGetOperatorsSet(ksp, &matrix, NULL));
   if (matrix) PetscCall(KSPGetOperators(ksp, &A, NULL));
-  if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
+  if (matrix) PetscCall(MatGetType(A, &type)); /* none, if PETSc has only created it on demand */
   PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
              "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
-  if (BAIScalesDiagonal(ksp)) PetscCall(KSPBAIChoosePC(ksp)); /* the matrix will be another one in KSPSolve() */
+  if (BAIScalesDiagonal(ksp)) PetscCall(KSPBAIChoosePC(ksp)); /* KSPSolve() will change the matrix */
   else PetscCall(KSPBAIPrepare(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations by the engine; watcher is NULL if nobody wants to see them */
+/* Does iterations by the engine; watcher is NULL without monitors */
 static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t, BAIWatcher *watcher,
                                 BAILevelsSolution *s)
 {
@@ -133,8 +132,8 @@ static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations after before ones of this solve. A watched run goes on until the convergence test ends it, which is not
-   asked above the goal */
+/* Does iterations after the first before ones of this solve. A watched run continues until the convergence test ends
+   it, which is called only up to the goal */
 static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, PetscReal goal,
                                 BAILevelsSolution *s)
 {
@@ -150,7 +149,7 @@ static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests ||b - A x|| of a nonzero guess. What the convergence test then takes the tolerances relative to, t has */
+/* Tests ||b - A x|| of a nonzero guess, and sets the norm in t to which the convergence test relates its tolerances */
 static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -166,7 +165,7 @@ static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b||, or if that is 0 the residual norm of the guess: the size of all that squares are taken of */
+/* Computes the size of the system: ||b||, or if that is 0 the residual norm of the guess */
 static PetscErrorCode SystemSize(KSP ksp, PetscReal *size)
 {
   PetscFunctionBegin;
@@ -175,8 +174,8 @@ static PetscErrorCode SystemSize(KSP ksp, PetscReal *size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The system is to be scaled if the square of its size is too small or too large. A norm that is negative, or 0, which
-   may be the root of what was too small, is set to the size */
+/* Finds whether the system must be scaled, as the square of its size is out of range. A norm that is negative, or 0 by
+   underflow, is replaced by the size */
 static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
 {
   PetscFunctionBegin;
@@ -187,8 +186,8 @@ static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The reason that the end of a run stands for. Whatever ended it, a true residual that meets the tolerance is that of
-   a solution */
+/* Finds the reason for the end of a run. A true residual that meets the tolerance means convergence, whatever ended the
+   run */
 static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
 {
   const PetscBool fixed = KSPBAIIsFixed(ksp);
@@ -204,7 +203,7 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engine does the whole solve, as nobody watches. A zero guess is tested afterwards, as that needs the host */
+/* Does the whole solve in the engine, without monitors. A zero guess is tested afterwards, as that needs the host */
 static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 {
   KSP_BAI          *k     = (KSP_BAI *)ksp->data;
@@ -246,8 +245,8 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 }
 
 /*
-   The convergence test of the KSP decides, and monitors see each norm. These are of r as the method updates it. Where
-   KSPConvergedDefault() takes one for good enough, b - A x is tested, from which the solve goes on if need be
+   Solves with monitors and the convergence test of the KSP, which get the norm of the updated residual. If
+   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary
 */
 static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
@@ -285,7 +284,7 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multiplies b and x by a power of two, which changes no digit of what follows from them */
+/* Multiplies b and x by a power of two, which does not change the digits of later results */
 static PetscErrorCode ScaleSystem(KSP ksp)
 {
   KSP_BAI  *k    = (KSP_BAI *)ksp->data;
@@ -303,12 +302,12 @@ static PetscErrorCode ScaleSystem(KSP ksp)
   if (!k->scaled) PetscCall(VecDuplicate(ksp->vec_rhs, &k->scaled));
   PetscCall(VecCopy(ksp->vec_rhs, k->scaled));
   PetscCall(VecScale(k->scaled, k->scale));
-  PetscCall(PetscObjectStateIncrease((PetscObject)k->scaled)); /* as vectors keep their norms, and scale them */
+  PetscCall(PetscObjectStateIncrease((PetscObject)k->scaled)); /* as vectors cache their norms */
   if (!ksp->guess_zero) PetscCall(VecScale(ksp->vec_sol, k->scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The method that is set up does its iterations. its: those of the solve so far */
+/* Runs the method that is set up; its is the number of iterations so far */
 static PetscErrorCode RunKrylov(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
   const KSP_BAI  *k       = (KSP_BAI *)ksp->data;
@@ -329,7 +328,7 @@ static PetscErrorCode RunKrylov(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values that are not assembled would be left out, and vectors of other sizes read and written beyond their ends */
+/* Raises an error for matrices that are not assembled, and for vectors of wrong size */
 static PetscErrorCode CheckOperands(KSP ksp)
 {
   const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
@@ -358,7 +357,7 @@ static PetscErrorCode CheckOperands(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One Krylov method after another, as long as a method cannot go on and leaves it to the next one */
+/* Solves by one Krylov method after another, until one can go to the end */
 static PetscErrorCode SolveByKrylov(KSP ksp)
 {
   KSP_BAI     *k       = (KSP_BAI *)ksp->data;
@@ -400,7 +399,7 @@ static PetscErrorCode PrepareAndSolve(KSP ksp)
   k->stands = k->stalls = PETSC_FALSE;
   PetscCall(KSPBAIPrepare(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (ksp->reason == KSP_DIVERGED_PC_FAILED && !ksp->pc->failedreason)
-    ksp->reason = KSP_CONVERGED_ITERATING; /* of a PC that is set up anew, or not at all */
+    ksp->reason = KSP_CONVERGED_ITERATING; /* clears the reason of a PC that is set up again, or not at all */
   if (ksp->guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
   if (k->method == BAI_METHOD_RELAXATION) PetscCall(KSPSolve_BAIRelaxation(ksp));
   else PetscCall(SolveByKrylov(ksp));

@@ -1,13 +1,13 @@
 /*
-   KSPBAI as the block-asynchronous iteration of the papers: global iterations, with looks at the residual norm between
-   them
+   KSPBAI as block-asynchronous iteration: global iterations, and residual norms between them
 */
 #include "kspbai.h"
 #include "../../relaxation/look.h"
 
 const char KSPBAIOtherMethodText[] = "the other method may solve this system faster: -ksp_bai_method krylov";
 
-/* The matrix that is relaxed with: A, or in KSPSolveTranspose() its transpose, which is kept while A stays as it is */
+/* Gets the matrix of the relaxation: A, or in KSPSolveTranspose() its transpose, which is kept while A does not
+   change */
 static PetscErrorCode GetRelaxedMat(KSP ksp, Mat *B)
 {
   KSP_BAI     *k = (KSP_BAI *)ksp->data;
@@ -30,7 +30,7 @@ static PetscErrorCode GetRelaxedMat(KSP ksp, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engine holds the matrix as it is now, and does what the options ask for; nothing is done if that is so already */
+/* Sets up the engine for the present matrix and options, unless that has been done */
 PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
 {
   KSP_BAI    *k   = (KSP_BAI *)ksp->data;
@@ -54,7 +54,7 @@ PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The square of a residual norm over another one, which keeps squares in the range of numbers */
+/* The square of norm/scale, which keeps squares in range */
 static double Square(PetscReal norm, PetscReal scale)
 {
   const double scaled = (double)norm / (double)scale;
@@ -62,7 +62,7 @@ static double Square(PetscReal norm, PetscReal scale)
   return scaled * scaled;
 }
 
-/* How many global iterations to do before the residual norm is worth looking at again */
+/* The number of global iterations until the residual norm is computed next */
 static PetscInt NextLook(KSP ksp, const BAILook *look)
 {
   const BAI     *bai  = (BAI *)ksp->data;
@@ -74,7 +74,7 @@ static PetscInt NextLook(KSP ksp, const BAILook *look)
   return PetscMin(most, (PetscInt)look->until - ksp->its);
 }
 
-/* The engine can do the whole solve: nobody wants to see or decide anything meanwhile */
+/* Whether the engine can do the whole solve, as nothing must be monitored or decided between iterations */
 static PetscBool CanRelaxAtOnce(KSP ksp, MatNullSpace nullspace)
 {
   const BAI *bai = (BAI *)ksp->data;
@@ -85,9 +85,9 @@ static PetscBool CanRelaxAtOnce(KSP ksp, MatNullSpace nullspace)
 }
 
 /*
-   A reason is given if the guess was good enough, or not a number, or if rounding lets the solve get no further;
-   otherwise ksp->its and rnorm are those that the engine came to. From a zero guess the solve comes before the test of
-   the guess, which needs the host
+   Does the whole solve in the engine. Sets the reason if the guess was good enough or not a number, or if rounding
+   prevents progress; otherwise ksp->its and rnorm are the engine's. A zero guess is tested afterwards, as that needs
+   the host
 */
 static PetscErrorCode RelaxAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
@@ -99,7 +99,7 @@ static PetscErrorCode RelaxAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   PetscBool     tested = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
+  if (!ksp->guess_zero) { /* the convergence test finds what its tolerances are relative to */
     PetscCall(BAIIterate(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
     bnorm = *rnorm;
   }
@@ -126,11 +126,11 @@ static PetscErrorCode RelaxAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Looks from an x whose residual norm is known, until the convergence test says so */
+/* Iterates from an x whose residual norm is known, until the convergence test ends the solve */
 static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace, PetscReal rnorm)
 {
   BAI            *bai   = (BAI *)ksp->data;
-  const double    far   = 1e100; /* squares beyond that are too large, or too small */
+  const double    far   = 1e100; /* squares of larger or smaller ratios are out of range */
   const PetscReal scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
   BAIStep         step  = BAIStepOf(bai, BAI_FORWARD);
   BAILook         look  = {.until = 0};

@@ -1,10 +1,10 @@
 /*
-   CG with a cycle as its preconditioner on a device. What it computes is in host/levels.c
+   CG preconditioned by a cycle on a device, which computes what host/cg.c does
 
    An iteration is a cycle and two kernels: the product with the matrix and the sums that need it, then the vectors
-   and the residual norm. The thread block that is done last finds the scalars. The host launches an iteration ahead,
-   and learns the norm from memory that it shares with the device; once the device says that it is done, what was
-   launched does nothing.
+   and the residual norm. The thread block that ends last computes the scalars. The host launches an iteration ahead and
+   reads the norm from memory that it shares with the device; when the device has finished the solve, kernels launched
+   ahead do nothing.
 */
 #include "../../common/krylov_rules.h"
 #include "../../common/scale.h"
@@ -13,8 +13,8 @@
 #include <atomic>
 
 enum {
-  CAREFUL_ROOM = sizeof(BAIScalar) > 8 ? 1 : 2, /* arrays of RowsTimes() where it says what rounding took */
-  SUMS         = 3                              /* that a kernel makes, at most */
+  CAREFUL_ROOM = sizeof(BAIScalar) > 8 ? 1 : 2, /* arrays of RowsTimes() with rounding errors */
+  SUMS         = 3                              /* largest number of sums of a kernel */
 };
 
 struct BAILevelsScalars_ {
@@ -24,7 +24,7 @@ struct BAILevelsScalars_ {
   BAIReal        rtol, abstol, dtol;
   int            its, done, reason;
   unsigned       arrived;
-  BAIReal        scale; /* of the matrix in the levels; 0: they are in the precision of r, and nothing is scaled */
+  BAIReal        scale; /* scale of the matrix in the levels; 0: they have the precision of r, and nothing is scaled */
   BAIReal        factors[2];
 };
 
@@ -33,14 +33,14 @@ static __device__ inline BAIReal Dot(BAIScalar x, BAIScalar y)
   return BAIRealPart(BAIConj(x) * y);
 }
 
-/* The factors of r on its way into the levels, and of z on its way out of them */
+/* Sets the factors of r and z in a cycle for a residual of this norm */
 static __host__ __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
 {
   s->factors[0] = s->scale > 0 && norm > 0 ? BAIScaleOf(ilogb((double)norm)) : 1;
   s->factors[1] = s->scale > 0 ? s->scale / s->factors[0] : 1;
 }
 
-/* w = A u; then r^H u, u^H w and u^H s make up the next direction and its length */
+/* w = A u; then r^H u, u^H w and u^H s determine the next direction and its step */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Product(BAIRows A, BAIFarRows between,
                                                                     const __grid_constant__ BAIFarSums far,
                                                                     const BAIScalar *u, const BAIScalar *r,
@@ -70,7 +70,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Product(BAIRows A, B
   scalars->done   = 1;
 }
 
-/* The host reads what is written here when its sequence number says so */
+/* Reports progress to the host, which reads it when the sequence number arrives */
 static __device__ inline void Tell(const BAILevelsScalars *s, BAILevelsProgress *progress, int sequence)
 {
   progress->rnorm2    = (double)s->rnorm2;
@@ -84,7 +84,6 @@ static __device__ inline void Tell(const BAILevelsScalars *s, BAILevelsProgress 
   *(volatile int *)&progress->sequence = sequence;
 }
 
-/* x = x + d, or -d */
 static __global__ void Add(long long n, bool minus, const BAIScalar *d, BAIScalar *x)
 {
   const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
@@ -100,7 +99,7 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
   return BAIStatusOf(BAI_OK);
 }
 
-/* Directions, x, r and its norm */
+/* Updates directions, x and r, and computes the norm of r */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(int n, const __grid_constant__ BAIFarSums far,
                                                                    BAIScalar *__restrict__ p, BAIScalar *__restrict__ s,
                                                                    BAIScalar *__restrict__ x, BAIScalar *__restrict__ r,
@@ -138,8 +137,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(int n, const 
 }
 
 /*
-   r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances that follow; p and s are zero, so CG
-   begins anew
+   r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances; p and s become zero, so CG restarts
 */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIRows A, BAIFarRows between,
                                                                   const __grid_constant__ BAIFarSums far,
@@ -181,7 +179,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIRows A, BAI
   Tell(scalars, progress, sequence);
 }
 
-/* The norms of D^-1 r and D^-1 b, where D is the diagonal of A. A row without a diagonal entry is left out */
+/* Computes the norms of D^-1 r and D^-1 b, where D is the diagonal of A. Rows without a diagonal entry do not count */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, const __grid_constant__ BAIFarSums far,
                                                                    const BAIScalar *b, const BAIScalar *r,
                                                                    BAIReal *partial, BAILevelsScalars *scalars,
@@ -195,7 +193,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, co
 
     for (int e = A.i[row]; e < A.i[row + 1] && !(w > 0); e++)
       if (A.j[e] == row && A.a[e] != BAIScalar(0)) w = 1 / BAIAggregateMagnitude(A.a[e]);
-    const BAIScalar wr = w * r[row], wb = w * b[row]; /* whose squares are in range where w^2 is not */
+    const BAIScalar wr = w * r[row], wb = w * b[row]; /* whose squares are in range even if w^2 is not */
 
     sum[0] += Dot(wr, wr);
     sum[1] += Dot(wb, wb);
@@ -206,7 +204,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, co
   Tell(scalars, progress, sequence);
 }
 
-/* The factors for a cycle alone */
+/* Computes the factors for a cycle outside CG */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, const BAIScalar *r, BAIReal *partial,
                                                                  BAILevelsScalars *scalars)
 {
@@ -219,7 +217,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, const BA
 
     sum[0] = w > sum[0] ? w : sum[0];
   }
-  /* the largest is at most the sum of the largest of all threads, and at least that over their number: as good */
+  /* The sum of the maxima of all threads is as good a scale as the largest of them */
   if (!SumUp(sum, partial, &scalars->arrived, BAIFarSums{})) return;
   scalars->rnorm2 = sum[0];
   SetFactors(scalars, sum[0]);
@@ -233,7 +231,6 @@ static dim3 Blocks(BAILevelsState state, long long threads)
   return dim3((unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most));
 }
 
-/* Scalars, and room for the parts of sums */
 static BAIStatus Prepare(BAILevelsState state)
 {
   BAILevelsScalars scalars = {};
@@ -251,7 +248,6 @@ static BAIStatus Prepare(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* All ranks have the same factors */
 static BAIStatus AgreeOnFactors(BAILevelsState state)
 {
   BAILevelsScalars s = {};
@@ -278,14 +274,13 @@ BAIStatus BAIDeviceApplyTo(BAILevelsState state, const BAIScalar *r, BAIScalar *
   return BAIDeviceCycle(state, r, z, NULL);
 }
 
-/* Vectors of CG */
 struct Vectors {
   const BAIScalar *b;
   BAIScalar       *x, *r, *p, *s, *u, *w;
-  BAIScalar       *d; /* what CG finds, to be added to x; or x itself, if that was zero */
+  BAIScalar       *d; /* the correction to be added to x, or x itself if that was zero */
 };
 
-/* The matrix of products; the levels of one rank have it as well */
+/* The matrix of products, which on one rank is the matrix of the finest level */
 static BAIRows MatrixOf(BAILevelsState state)
 {
   return state->p.all ? state->own : state->level[0].A;
@@ -305,7 +300,7 @@ static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
                        state->partial, state->scalars, &state->told->progress, sequence);
 }
 
-/* Until the device has told of this sequence number */
+/* Waits until the device has reported this sequence number */
 static BAIStatus WaitFor(BAILevelsState state, int sequence)
 {
   volatile int *told = &state->told->progress.sequence;
@@ -323,7 +318,7 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The norms of r and b over the diagonal, which are waited for */
+/* Computes the norms of D^-1 r and D^-1 b, and waits for them */
 static BAIStatus FindScaled(BAILevelsState state, const Vectors &v, int sequence, BAILevelsSolution *s)
 {
   const BAIRows            A        = MatrixOf(state);
@@ -339,7 +334,7 @@ static BAIStatus FindScaled(BAILevelsState state, const Vectors &v, int sequence
   return BAIStatusOf(BAI_OK);
 }
 
-/* r, p and s to begin with, and the norms, which are waited for */
+/* Computes the initial r, p and s and their norms, and waits for the norms */
 static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int sequence)
 {
   const BAIRows A = MatrixOf(state);
@@ -352,7 +347,7 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
   return WaitFor(state, sequence);
 }
 
-/* CG until the device says that it is done, or the monitor, or there have been enough iterations; the next sequence
+/* Iterates until the device or the monitor ends the solve, or enough iterations are done; returns the next sequence
    number */
 static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances *t, BAILevelsMonitor monitor,
                      void *context, int *sequence, BAILevelsSolution *s)
@@ -368,8 +363,8 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances
   for (BAIInt launched = 0; s->its + launched < t->max_it;) {
     BAITry(Iterate(state, v, ++*sequence));
     launched++;
-    /* one iteration ahead, unless the norm is likely to meet the tolerance in this one; ranks, whose kernels wait for
-       each other, all launch the same ones */
+    /* Launch one iteration ahead, unless the norm is likely to meet the tolerance in this one; ranks, whose kernels
+       wait for each other, must all launch the same ones */
     const bool soon = monitor || state->p.all ||
       (progress->rnorm2 > 0 && progress->rnorm2 * progress->rnorm2 <= 4 * before * (double)state->tol2);
     const int wait = soon ? *sequence : *sequence - 1;
@@ -379,7 +374,8 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances
     BAITry(WaitFor(state, wait));
     if (monitor && monitor(context, (BAIInt)progress->its, (BAIReal)sqrt(progress->rnorm2))) break;
     if (progress->done) break;
-    stalls = !monitor && !t->fixed && BAIStalls(&stall, progress->its, progress->rnorm2); /* else it looks for that */
+    /* otherwise the monitor checks it */
+    stalls = !monitor && !t->fixed && BAIStalls(&stall, progress->its, progress->rnorm2);
     if (stalls) break;
   }
   BAITry(WaitFor(state, *sequence));
@@ -390,8 +386,8 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances
   return BAIStatusOf(BAI_OK);
 }
 
-/* The norm of r at which iterations end. The first one Begin() has found by itself, and that it is not met; later,
-   BAITestEnds() decides whether it is */
+/* Sets the norm of r at which iterations end. For the first run Begin() has done so, and found that it is not met;
+   later BAITestEnds() decides */
 static BAIStatus SetGoal(BAILevelsState state, BAIReal goal, bool first)
 {
   const BAIReal goal2 = goal * goal;
@@ -426,7 +422,7 @@ BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, 
   scalars.scale      = state->single ? state->scale : 0;
   scalars.factors[0] = scalars.factors[1] = 1;
   progress                                = &state->told->progress;
-  CUDATry(cudaStreamSynchronize(state->s.stream)); /* nothing is to write there any longer */
+  CUDATry(cudaStreamSynchronize(state->s.stream)); /* no kernel may write there any longer */
   progress->sequence = 0;
   CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));
   if (guess_zero) CUDATry(cudaMemsetAsync(x, 0, n * sizeof(*x), state->s.stream));
@@ -442,8 +438,7 @@ BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, 
   if (monitor && monitor(context, 0, s->rnorm)) return BAIStatusOf(BAI_OK);
   while (s->reason == BAI_LEVELS_ITS && s->its < t->max_it) {
     BAITry(SetGoal(state, (BAIReal)test.goal, !s->its));
-    if (v.d == x && (!guess_zero || s->its) &&
-        !monitor) { /* x is rounded when all of the correction is added, not in each step */
+    if (v.d == x && (!guess_zero || s->its) && !monitor) { /* x is rounded once, when the whole correction is added */
       if (!state->correction) BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->correction));
       v.d = state->correction;
     }

@@ -1,6 +1,4 @@
-/*
-   Aggregates on a device: what is found here is what host/coarsen.c finds, to the bit
-*/
+/* Aggregates on a device, equal to the bit to those of host/coarsen.c */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
 #include <vector>
@@ -14,7 +12,7 @@ static __device__ inline int Thread()
   return (int)(blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-/* A thread a box */
+/* A thread for each box */
 static __global__ void Boxes(BAIRows A, BAINumbering grid, BAIBox box, BAINumbering next, int m, int *aggregate)
 {
   const int c = Thread();
@@ -29,7 +27,7 @@ static __global__ void Candidates(BAIMatching m, int leave)
   if (i < m.A.n) BAIMatchBegin(&m, i, leave);
 }
 
-/* claim: of rows that join a pair, which of these takes the one with the largest */
+/* Finds the proposal of each row and, if rows join pairs, its claim, and in best the largest claim on each pair */
 static __global__ void Propose(BAIMatching m, int *proposal, unsigned long long *claim, unsigned long long *best)
 {
   const int i = Thread();
@@ -53,7 +51,6 @@ static __global__ void Accept(BAIMatching m, const int *proposal, const unsigned
   } else if (proposal[proposal[i]] == i) m.mate[i] = proposal[i];
 }
 
-/* Matches rows in pairs; see host/coarsen.c */
 static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field, int leave, int join, int *mate)
 {
   const size_t        n      = (size_t)A.n;
@@ -92,7 +89,7 @@ static __global__ void Roots(int n, const int *mate, int *root)
   if (i <= n) root[i] = i < n && mate[i] >= i;
 }
 
-/* field: NULL, or the numbers of rows, which become those of their pairs in next */
+/* If field is not NULL, next gets the fields of pairs */
 static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next)
 {
   const int i = Thread();
@@ -109,7 +106,7 @@ static __global__ void Compose(int n, const int *pair, int *aggregate)
   if (i < n && aggregate[i] >= 0) aggregate[i] = pair[aggregate[i]];
 }
 
-/* The numbers of pairs, in the order of the first row of each; those of fields become theirs */
+/* Numbers pairs in the order of their first rows; field becomes the fields of pairs */
 static BAIStatus TakePairs(BAILevelsState state, int n, const int *mate, int *pair, int *field, int *m)
 {
   BAIRoom rooms[3];
@@ -128,7 +125,7 @@ static BAIStatus TakePairs(BAILevelsState state, int n, const int *mate, int *pa
   return BAIStatusOf(BAI_OK);
 }
 
-/* A matrix between two levels, which goes when it is not needed any longer */
+/* A temporary matrix between two levels */
 struct Between {
   BAILevelsState state;
   BAIDeviceLevel level = {};
@@ -137,8 +134,8 @@ struct Between {
   ~Between() { BAIDeviceFreeMatrix(state, &level); }
 };
 
-/* The matrix of m aggregates of the rows of another one: sums of entries, or of their magnitudes. All ghosts together
-   are one more column, see host/coarsen.c */
+/* Computes the matrix of m aggregates of the rows of a matrix: sums of entries, or of their magnitudes. All ghosts
+   become one more column, see host/coarsen.c */
 static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int m, int *aggregate, bool magnitudes,
                             BAIDeviceLevel *between)
 {
@@ -162,7 +159,7 @@ static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int 
   return BAIStatusOf(BAI_OK);
 }
 
-/* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before */
+/* Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before */
 static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   const int             passes = L->A.nnz > (int64_t)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
@@ -190,7 +187,6 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
   return BAIStatusOf(BAI_OK);
 }
 
-/* Those of the transposed matrix */
 static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   const BAIDeviceLevel *like = BAILevelsStateOf(state->p.like)->level + level;
@@ -203,7 +199,7 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *
   return BAIStatusOf(BAI_OK);
 }
 
-/* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
+/* Makes the aggregates of a level: boxes of a grid, those of the caller, or pairs of pairs */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   BAIInt largest;
@@ -226,7 +222,6 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *
   return BAIStatusOf(BAI_OK);
 }
 
-/* Aggregates of points, which their rows go into */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   const int           n = L->A.n, rows = (int)BAIRowsOfPoint(state->p.modes, level, state->points);
@@ -273,8 +268,8 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
-/* Tells apart the ghosts of each aggregate, of which there are fewer than a set has bits, and gives them and their
-   aggregates numbers behind those of this rank */
+/* Numbers the ghosts of each aggregate, which are fewer than the bits of a set, in member, and ghosts and their
+   aggregates behind those of this rank */
 static BAIStatus TakeGhosts(BAILevelsState state, const BAIDeviceLevel *L, BAIInt ghosts, const BAIInt *aggregate,
                             int *ghost, int *member)
 {

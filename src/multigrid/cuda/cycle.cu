@@ -1,15 +1,15 @@
 /*
-   The cycle of many levels on a device. It computes the same as host/cycle.c
+   The multigrid cycle on a device, which computes what host/cycle.c does
 
-   A visit is one kernel: a thread a row, a thread block a block. It reads the matrix once, keeps what is inside the
-   block in registers for the local sweeps, and restricts the residual inside the block. The first visit of the next
-   level takes off the products with entries outside blocks, for which all blocks must have their new x. The last visit
-   of a level adds x to that of the level above. Kernels fetch what never changes while the one before them still runs.
-   visit.h has what they do in a block
+   A visit to a level is one kernel, with a thread for each row and a thread block for each block of rows. It reads the
+   matrix once, keeps the entries inside the block in registers for the local sweeps, and restricts the residual inside
+   the block. The first visit of the next level subtracts the products with entries outside blocks, for which all blocks
+   must have their new x. The last visit of a level prolongs x to the level above. Kernels fetch constant data while the
+   previous kernel still runs. visit.h has the work in a block
 */
 #include "visit.h"
 
-/* Thread blocks that a multiprocessor is to have room for */
+/* Number of thread blocks that must fit on a multiprocessor */
 static constexpr int LeastBlocks(size_t size, int pairs, int products)
 {
   return size > sizeof(float) ? 6 : pairs == BAI_PAIRS_FEW && products == 0 ? 10 : 8;
@@ -29,14 +29,14 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
                                        *reinterpret_cast<VisitRoom<T> *>(room), true, done);
 }
 
-/* TakeOff() with near null space: entries of a row outside its block go to all rows of its aggregate on the coarse
-   level. A thread block an aggregate, as an aggregate of coarse levels has many rows */
+/* TakeOff() with a near null space: entries of a row outside its block contribute to all rows of its aggregate on the
+   coarse level. A thread block for each aggregate, as aggregates of coarse levels have many rows */
 template <typename T>
 static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b)
 {
   constexpr int WARPS_OFF = BAI_SOLVE_THREADS / BAI_TEAM;
   __shared__ __align__(16) unsigned char shared[WARPS_OFF * BAI_LEVELS_MODES * sizeof(T)];
-  T *const  parts = reinterpret_cast<T *>(shared); /* as bytes, as complex numbers have constructors */
+  T *const  parts = reinterpret_cast<T *>(shared); /* bytes, as complex numbers have constructors */
   const int lane = (int)threadIdx.x % BAI_TEAM, warp = (int)threadIdx.x / BAI_TEAM, c = (int)blockIdx.x;
   T         sum[BAI_LEVELS_MODES];
 
@@ -88,8 +88,8 @@ static __device__ __forceinline__ void AddModesTo(int p, int c, int modes, const
   static_cast<T *>(x)[p] += T(BAIScalar(over)) * sum;
 }
 
-/* x of the level above and over times P e, with modes; e is x of this level. parent: the aggregate of each place, or
-   -1 */
+/* Prolongs with modes: x of the level above grows by over P e, where e is x of this level. parent has the aggregate of
+   each place, or -1 */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void AddModes(bool single, int n, int modes, const int *parent,
                                                                      const void *P, BAIReal over, const void *e,
                                                                      void *x, const int *done)
@@ -108,7 +108,7 @@ static __device__ __forceinline__ void SolveAlone(int m, const void *inverse, co
                                                   const BAIReal *factors)
 {
   __shared__ __align__(16) unsigned char room[BAI_LEVELS_COARSEST * sizeof(T)];
-  T *const b = reinterpret_cast<T *>(room); /* as bytes, as complex numbers have constructors */
+  T *const b = reinterpret_cast<T *>(room); /* bytes, as complex numbers have constructors */
 
   for (int i = (int)threadIdx.x; i < m; i += (int)blockDim.x) b[i] = T(r[i] * factors[0]);
   __syncthreads();
@@ -119,7 +119,7 @@ static __device__ __forceinline__ void SolveAlone(int m, const void *inverse, co
   }
 }
 
-/* z = A^{-1} r if there is one level */
+/* z = A^{-1} r if there is only one level */
 static __global__ void ExactAlone(bool single, int m, const void *inverse, const BAIScalar *r, BAIScalar *z,
                                   const BAIReal *factors, const int *done)
 {
@@ -136,7 +136,7 @@ struct Cycle {
   BAIScalar       *z;
   const int       *done;
 
-  /* Takes entries outside the blocks of the finer level off b of a level */
+  /* Subtracts the products with entries outside the blocks of the finer level from b of a level */
   BAIStatus DoTakeOff(const FinerLevel<T> &finer, const BAILevelView<T> &L) const
   {
     const dim3 grid = finer.modes ? dim3((unsigned)(L.n / finer.modes))
@@ -145,14 +145,14 @@ struct Cycle {
     return BAIFollowWith(state->s, OffAggregates<T>, grid, BAI_SOLVE_THREADS, finer, L.n, L.b, done);
   }
 
-  /* The ghosts of a level get the x that their ranks have now */
+  /* Exchanges x of the ghosts of a level */
   BAIStatus Exchange(int l) const
   {
     return state->p.all ? BAIDeviceExchange(state, l, state->level[l].x, done) : BAIStatusOf(BAI_OK);
   }
 
-  /* A visit, after which x and y have changed places; ends: it is the last of this level for now, and adds x to that of
-     the level above, or leaves it in z */
+  /* Visits a level and swaps x and y. ends: it is the last visit for now, and prolongs x to the level above, or stores
+     it in z */
   BAIStatus DoVisit(int l, int from_zero, bool restricts, bool ends) const
   {
     BAIDeviceLevel *D     = &state->level[l];
@@ -179,7 +179,8 @@ struct Cycle {
       how.above       = static_cast<T *>(D[-1].x);
       how.above_child = D[-1].child;
     }
-    constexpr int few    = sizeof(T) > sizeof(float) ? BAI_PAIRS_MORE : BAI_PAIRS_FEW; /* of single precision it pays */
+    /* the smaller number pays off in single precision */
+    constexpr int few    = sizeof(T) > sizeof(float) ? BAI_PAIRS_MORE : BAI_PAIRS_FEW;
     const auto    kernel = !D->few || L.has_long
          ? how.finer.child ? Visit<T, BAI_PAIRS_MORE, BAI_FINER_AT_ONCE> : Visit<T, BAI_PAIRS_MORE, 0>
          : how.finer.child ? Visit<T, few, BAI_FINER_AT_ONCE>
@@ -194,7 +195,7 @@ struct Cycle {
     return ends && l && state->p.modes ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }
 
-  /* The level that the caller solves: what is left of b, the solution, and this on the level above */
+  /* Lets the caller solve its level: computes the residual b, and prolongs the solution */
   BAIStatus DoRest(int l) const
   {
     const BAILevelView<T> L = ViewOf<T>(state, l);
@@ -204,7 +205,7 @@ struct Cycle {
     return state->p.modes && L.n ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }
 
-  /* Prolongs x of a level with near null space */
+  /* Prolongs x of a level with modes */
   BAIStatus DoAddModes(int l) const
   {
     const BAIDeviceLevel &D     = state->level[l - 1];
@@ -215,7 +216,7 @@ struct Cycle {
                          state->level[l].x, D.x, done);
   }
 
-  /* The small levels from l on, in one launch */
+  /* Does the small levels from l on in one launch */
   BAIStatus DoTail(int l) const
   {
     const FinerLevel<T> finer = FinerAfterVisit<T>(state, l - 1);
@@ -226,7 +227,7 @@ struct Cycle {
     return DoAddModes(l);
   }
 
-  /* Smoothing in the place of a solve */
+  /* Smooths the last level instead of solving it */
   BAIStatus SmoothLast(int l, bool ends) const
   {
     for (int visit = 0; visit < BAI_LEVELS_VISITS; visit++)
@@ -234,7 +235,7 @@ struct Cycle {
     return BAIStatusOf(BAI_OK);
   }
 
-  /* From zero, or from the x that is there; ends: see DoVisit() */
+  /* Does a cycle on level l, from zero or from x; ends: see DoVisit() */
   BAIStatus Run(int l, int from_zero, bool ends) const
   {
     const bool last = l == state->levels - 1;

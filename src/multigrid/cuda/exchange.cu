@@ -1,6 +1,6 @@
 /*
-   Exchange of a cycle on a device with other ranks: x of ghosts, and the level that the caller solves, see
-   ../levels.h. Ranks write to each other's memory, or values go through the host
+   Communication with other ranks in a cycle on a device: x of ghosts, and the level that the caller solves, see
+   ../levels.h. Ranks write to each other's memory, or values pass through the host
 */
 #include "tuning.h"
 #include "../../common/cuda/spin.h"
@@ -38,7 +38,7 @@ BAIStatus BAIDevicePick(BAILevelsState state, size_t n, const int *row, size_t s
   return BAIStatusOf(BAI_OK);
 }
 
-/* Places of the rows that are sent, and room for their x and that of ghosts */
+/* Takes the places of the rows that are sent, and allocates memory for their x and x of ghosts */
 static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsShared *shared)
 {
   const size_t n = (size_t)shared->sends, size = BAISizeOfNumbers(state);
@@ -55,7 +55,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   if (!n) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &L->halo.place));
   BAITry(BAICUDAAllocate(&state->s, n * size, &L->halo.packed));
-  if (!shared->row) { /* all rows in their order */
+  if (!shared->row) { /* all rows in order */
     CUDATry(cudaMemcpyAsync(L->halo.place, L->place, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
     return BAIStatusOf(BAI_OK);
   }
@@ -64,7 +64,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   return BAIDevicePick(state, n, row, sizeof(int), L->place, L->halo.place);
 }
 
-/* The same of vectors by rows */
+/* Does this for vectors in the caller's ordering */
 static BAIStatus TakeVector(BAILevelsState state, const BAILevelsShared *shared)
 {
   const size_t n = (size_t)shared->sends;
@@ -105,20 +105,20 @@ BAIStatus BAIDeviceTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The halo of an exchange: of a level, or of vectors; NULL: of sums */
+/* The halo of an exchange, of a level or of vectors; NULL for sums */
 static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
 {
   return exchange < state->levels ? &state->level[exchange].halo : exchange == state->levels ? &state->vector : NULL;
 }
 
-/* Bytes of an x, or of a rank's sums */
 static size_t SizeOf(BAILevelsState state, int exchange)
 {
   if (exchange < state->levels) return BAISizeOfNumbers(state);
   return exchange == state->levels ? sizeof(BAIScalar) : BAI_FAR_SUMS * sizeof(BAIReal);
 }
 
-/* Where other ranks write: of each exchange what comes in even ones, and in odd ones; then flags, exchanges x ranks */
+/* Addresses that other ranks write to: for each exchange, the data of even and of odd ones; then flags, exchanges x
+   ranks */
 typedef struct {
   size_t box[BAI_LEVELS_MOST + 2][2], flags, bytes;
 } Mailbox;
@@ -156,7 +156,6 @@ BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, s
   return BAIStatusOf(BAI_OK);
 }
 
-/* Numbers of the host, to the device */
 template <typename T>
 static BAIStatus Upload(BAILevelsState state, const std::vector<T> &from, T **to)
 {
@@ -167,7 +166,6 @@ static BAIStatus Upload(BAILevelsState state, const std::vector<T> &from, T **to
   return BAIStatusOf(BAI_OK);
 }
 
-/* The other ranks of an exchange */
 static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, BAIFlag *told,
                      std::vector<BAIFarPeer> *far)
 {
@@ -208,7 +206,7 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
   std::vector<BAIFarPeer> far;
   BAIFarPeer             *peer;
   BAIScalar              *ghosts;
-  BAIFlag                *zero; /* numbers of exchanges, of each; arrived; stalled */
+  BAIFlag                *zero; /* counters of each exchange; arrived; stalled */
   int                     first[BAI_LEVELS_MOST + 3];
 
   for (int e = 0; e < n; e++) {
@@ -223,7 +221,7 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
   CUDATry(cudaMemcpyAsync(peer, far.data(), far.size() * sizeof(BAIFarPeer), cudaMemcpyHostToDevice, state->s.stream));
   CUDATry(cudaMemsetAsync(zero, 0, (size_t)counters * sizeof(BAIFlag), state->s.stream));
   CUDATry(cudaMemsetAsync(mine + m.flags, 0, m.bytes - m.flags, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream)); /* all flags are 0 before another rank sets one */
+  CUDATry(cudaStreamSynchronize(state->s.stream)); /* all flags must be 0 before another rank sets one */
   state->between.x = ghosts;
   state->arrived   = reinterpret_cast<unsigned *>(zero + n);
   state->stalled   = reinterpret_cast<int *>(zero + n + 1);
@@ -249,13 +247,13 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
   return BAIStatusOf(BAI_OK);
 }
 
-/* All ranks may do a solve together */
 bool BAIDeviceSolves(BAILevelsState state)
 {
   return state->sums.ranks > 1 && state->own.i && !state->info.negative;
 }
 
-/* Calls get(k) and then put(k, value) for k from first + t to last in steps, several gets before the first put */
+/* Calls get(k) and then put(k, value) for k from first + t to last in steps of step, several gets before the first
+   put */
 template <typename T, typename Get, typename Put>
 static __device__ __forceinline__ void Copy(int first, int last, int t, int step, Get get, Put put)
 {
@@ -271,7 +269,7 @@ static __device__ __forceinline__ void Copy(int first, int last, int t, int step
   }
 }
 
-/* x of the rows that are sent goes to the mailboxes of other ranks */
+/* Sends x of rows to the mailboxes of other ranks */
 template <typename T>
 static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, int odd, const void *from, int t, int step)
 {
@@ -287,7 +285,7 @@ static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, int odd, con
   }
 }
 
-/* x of ghosts is put behind the x of the rows */
+/* Copies x of ghosts from the mailbox to its place behind x of the rows */
 template <typename T>
 static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int odd, void *ghosts, int t, int step)
 {
@@ -298,8 +296,8 @@ static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int odd, 
     [&](int g, T value) { static_cast<T *>(ghosts)[g] = value; });
 }
 
-/* Ranks send x, then the number of the exchange to each other's flags. When those of all have come, x of ghosts is
-   received. Thread blocks are few enough to run at the same time */
+/* Sends x, then the number of the exchange to the flags of the other ranks; receives x of ghosts when all of them have
+   arrived. All thread blocks must run at the same time */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool single, BAIDeviceHalo h, const void *x,
                                                                         void *ghosts, const int *done,
                                                                         unsigned *arrived, int *stalled,
@@ -307,7 +305,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool sin
 {
   BAIFollow();
   const int     stop   = done ? *done : 0;
-  const BAIFlag number = BAILoad(h.exchanges) + 1; /* not from L1, where an old one may be */
+  const BAIFlag number = BAILoad(h.exchanges) + 1; /* bypasses L1, which may hold an old value */
   const int     step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x),
             odd = (int)(number & 1);
 
@@ -315,7 +313,8 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool sin
   if (single) Send<BAISingle>(h, odd, x, t, step);
   else Send<BAIScalar>(h, odd, x, t, step);
   __syncthreads();
-  if (!threadIdx.x) BAIFenceFar();                                         /* for all of the block, which have met */
+  /* for all threads of the block, after the barrier */
+  if (!threadIdx.x) BAIFenceFar();
   if (__syncthreads_or(!threadIdx.x && BAIArrive(arrived) == gridDim.x)) { /* the last block */
     if (!threadIdx.x) *arrived = 0;
     if (!threadIdx.x) BAIStore(h.exchanges, number);
@@ -332,7 +331,6 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool sin
   else Receive<BAIScalar>(h, odd, ghosts, t, step);
 }
 
-/* Ranks write to each other's memory */
 static BAIStatus Directly(BAILevelsState state, bool single, const BAIDeviceHalo &h, const void *x, void *ghosts,
                           const int *done)
 {
@@ -351,7 +349,6 @@ BAIStatus BAIDeviceExchangeVector(BAILevelsState state, const BAIScalar *x, cons
   return Directly(state, false, state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
 }
 
-/* Through the host: x of the rows that are sent goes there, and that of ghosts comes back */
 static BAIStatus ThroughHost(BAILevelsState state, int level, const void *x, void *ghosts)
 {
   const BAIDeviceHalo &h      = state->level[level].halo;
@@ -368,7 +365,7 @@ static BAIStatus ThroughHost(BAILevelsState state, int level, const void *x, voi
   return BAIStatusOf(BAI_OK);
 }
 
-/* A rank without rows of a level may have ghosts there, and room for them as x */
+/* A rank without rows of a level may have ghosts there, with room for them in x */
 BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int *done)
 {
   const BAIDeviceLevel &L      = state->level[level];
@@ -379,8 +376,8 @@ BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int 
                       : ThroughHost(state, level, x, ghosts);
 }
 
-/* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first; then the
-   others */
+/* Copies b of this rank, n rows by places, to rest from number first on, in native precision, and then of other
+   ranks */
 static __global__ void ToRest(bool single, int n, int all, int first, const int *row, const void *b, BAIScalar *rest)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -403,8 +400,8 @@ static __device__ __forceinline__ void AddRest(int p, BAIScalar rest, const int 
   for (int k = child ? child[p] : 0; child && k < child[p + 1]; k++) above[k] += x;
 }
 
-/* x on the rows of each aggregate of the level above, or, if child is NULL, x alone. Levels are of A times scale, the
-   caller's is of A */
+/* Prolongs x to the rows of each aggregate of the level above, or copies it if child is NULL. Levels belong to A times
+   scale, the caller's level to A */
 static __global__ void FromRest(bool single, int n, const int *row, const BAIScalar *rest, BAIReal scale,
                                 const int *child, void *above)
 {
@@ -423,7 +420,7 @@ BAIStatus BAIDeviceRest(BAILevelsState state, int level, const int *done)
   const bool            single = state->single != 0, modes = state->p.modes != 0;
   const int             n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
   cudaStream_t          stream = state->s.stream;
-  /* the vectors of the caller, or their copies on the device */
+  /* The vectors of the caller, or their copies on the device */
   BAIScalar *to   = state->staged ? state->rest[0] : state->ranks.b;
   BAIScalar *from = (state->staged ? state->rest[1] : state->ranks.x) + first;
 

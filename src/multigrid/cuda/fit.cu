@@ -1,6 +1,6 @@
 /*
-   How couplings lie on a device: along the directions of a grid, and in aggregates that were made of other values. What
-   is found here is what host/fit.c finds; numbers of rows are the same to the bit
+   Couplings along the directions of a grid, and the fit of aggregates to new values, on a device. The results are those
+   of host/fit.c; counts are equal to the bit
 */
 #include "levels.h"
 #include <cub/block/block_reduce.cuh>
@@ -12,7 +12,7 @@ enum {
   WARP    = 32
 };
 
-/* Couplings along the directions of a grid; least and most are bits of doubles */
+/* Couplings along the directions of a grid; least and most are the bits of doubles */
 struct GridSums {
   double             sum[3];
   unsigned long long least[3], most[3], count[3];
@@ -46,7 +46,6 @@ static __global__ void LookAtGrid(BAIRows A, BAINumbering grid, GridSums *sums)
   }
 }
 
-/* Before a look */
 static GridSums NoSums(void)
 {
   return {
@@ -87,15 +86,14 @@ BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIRows &A, const BAINumber
   return BAIStatusOf(BAI_OK);
 }
 
-/* The parameters of Leads() */
 struct Look {
   BAIFit     fit;
   const int *row, *child, *aggregate, *next_place;
-  int        end;     /* the first place of rows in no aggregate */
-  int        columns; /* of P of an aggregate */
+  int        end;     /* first place of rows in no aggregate */
+  int        columns; /* columns of P of an aggregate */
 };
 
-/* The leads of the row at each place from the first one on; rows in no aggregate are counted if they do not dominate */
+/* Finds the leads of the row at each place from first on; counts rows in no aggregate that are not dominant */
 static __global__ __launch_bounds__(THREADS) void Leads(Look look, int first, uint32_t *leads,
                                                         unsigned long long *unfit)
 {
@@ -117,7 +115,7 @@ static __global__ __launch_bounds__(THREADS) void Leads(Look look, int first, ui
   if (!threadIdx.x && count) atomicAdd(unfit, (unsigned long long)count);
 }
 
-/* The rows of aggregates that do not hold together; a thread an aggregate */
+/* Counts the rows of aggregates that do not hold together; a thread for each aggregate */
 static __global__ __launch_bounds__(THREADS) void HoldTogether(int m, const int *child, int points,
                                                                const uint32_t *leads, unsigned long long *unfit)
 {
@@ -135,7 +133,6 @@ static __global__ __launch_bounds__(THREADS) void HoldTogether(int m, const int 
   if (threadIdx.x % WARP == 0 && bad) atomicAdd(unfit, (unsigned long long)bad);
 }
 
-/* Findings about a level */
 struct BAIFitFindings {
   GridSums           sums;
   unsigned long long unfit;
@@ -173,7 +170,7 @@ BAIStatus BAIDeviceFit::LookAt(BAILevelsState state, int level, bool values_only
 
   if (values_only && L->box.m[0])
     LookAtGrid<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(L->A, L->grid, &findings[level].sums);
-  const int first = boxes ? look.end : 0; /* boxes do not come apart */
+  const int first = boxes ? look.end : 0; /* boxes always hold together */
 
   if (first == n) return BAIStatusOf(BAI_OK);
   BAITry(leads_room.Get(state, (size_t)n, &leads));

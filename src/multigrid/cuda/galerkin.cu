@@ -1,6 +1,6 @@
 /*
-   C = P^H A P on a device by sorting, P being 1 on aggregates of rows. What is found here is what host/galerkin.c
-   finds, in the same order
+   The Galerkin product C = P^H A P on a device by sorting, where P is 1 on aggregates of rows. The result is that of
+   host/galerkin.c, in the same order
 */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
@@ -34,7 +34,7 @@ BAIStatus BAINarrow(BAILevelsState state, size_t n, const BAIInt *from, int *to)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The row of each entry: a few lanes a row */
+/* Finds the row of each entry; a few lanes for each row */
 static __global__ void OfRow(BAIRows A, int *of_row)
 {
   const int row = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / LANES);
@@ -51,7 +51,7 @@ BAIStatus BAIOfRow(BAILevelsState state, BAIDeviceLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* place: NULL, or the places of the rows of the next level */
+/* place has the places of the rows of the next level, or is NULL */
 static __global__ void ListKeys(int n, int m, int columns, const int *aggregate, const int *place, BAIKey *key,
                                 unsigned *row)
 {
@@ -64,8 +64,8 @@ static __global__ void ListKeys(int n, int m, int columns, const int *aggregate,
   row[i] = (unsigned)i;
 }
 
-/* first[c]: where keys of c begin; first[m]: where those of rows in no aggregate begin, or the end. parent, if it is
-   not NULL: the key of each, or -1 */
+/* Sets first[c] to the first key of aggregate c, and first[m] to the first key of rows in no aggregate, or the end.
+   parent, unless it is NULL, gets the aggregate of each key, or -1 */
 static __global__ void ListFirsts(int n, int m, const BAIKey *key, int *first, int *parent)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -97,8 +97,8 @@ BAIStatus BAIListAggregates(BAILevelsState state, const BAIDeviceLevel *L, const
   return BAIStatusOf(BAI_OK);
 }
 
-/* To which entry of the coarse matrix an entry belongs: row*columns + column, or m*columns. ghost: the aggregates of
-   ghosts, NULL: they are in none */
+/* Finds the entry of the coarse matrix that each entry belongs to: row*columns + column, or m*columns for none. ghost
+   has the aggregates of ghosts, NULL: they have none */
 static __global__ void Keys(BAIRows A, const int *of_row, int m, int columns, const int *aggregate, const int *ghost,
                             BAIKey *key, unsigned *entry)
 {
@@ -118,7 +118,8 @@ static __global__ void Heads(long long nnz, BAIKey none, const BAIKey *key, int 
   if (k <= nnz) head[k] = k < nnz && key[k] != none && (!k || key[k] != key[k - 1]);
 }
 
-/* number[k] entries of the coarse matrix begin before sorted entry k; those that belong to none come last */
+/* Finds the pattern of the coarse matrix. number[k] of its entries begin before sorted entry k; entries without one are
+   last */
 static __global__ void CoarsePattern(long long nnz, int m, int columns, BAIKey none, const BAIKey *key,
                                      const int *number, int *first, int *i, int *j, int *of_row)
 {
@@ -181,8 +182,8 @@ BAIStatus BAIGalerkinPattern(BAILevelsState state, BAIDeviceLevel *L, int ghosts
   return BAIStatusOf(BAI_OK);
 }
 
-/* Sums, in the order of the rows and entries of A; and what softens them, if that is asked for. member: the number of
-   each ghost in its aggregate */
+/* Computes sums in the order of the rows and entries of A, and if asked for, the data for overcorrection. member has
+   the number of each ghost in its aggregate */
 static __global__ void Sums(BAIRows A, const int *a_of_row, BAIRows C, const int *c_of_row, const unsigned *entry,
                             const int *first, bool magnitudes, const int *member, BAISides sides)
 {
@@ -192,7 +193,7 @@ static __global__ void Sums(BAIRows A, const int *a_of_row, BAIRows C, const int
   const bool diagonal = c_of_row[c] == C.j[c], of_ghost = C.j[c] >= C.n;
   BAIScalar  sum       = 0;
   BAIReal    magnitude = 0;
-  uint32_t   seen      = 0; /* the ghosts that rows are coupled to */
+  uint32_t   seen      = 0; /* ghosts that rows are coupled to */
   int        rows = 0, inside = 0, last = -1;
 
   for (int k = first[c]; k < first[c + 1]; k++) {
@@ -222,7 +223,6 @@ static __global__ void CountRows(int n, const int *aggregate, BAILevelsSide *sid
   if (i < n && aggregate[i] >= 0) atomicAdd(&side[aggregate[i]].rows, (BAIReal)1);
 }
 
-/* A thread a row */
 static __global__ void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost, BAIReal over)
 {
   const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -297,7 +297,7 @@ BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
     CUDATry(cudaStreamSynchronize(state->s.stream));
   }
   BAITry(BAISidesSoften(state, ghost, &state->sides, L->A));
-  if (!state->p.all) return BAIStatusOf(BAI_OK); /* else no new values come */
+  if (!state->p.all) return BAIStatusOf(BAI_OK); /* otherwise there are no new values */
   BAIDeviceFreeGather(state, L - 1, state->p.modes ? L[-1].gather.pattern.nnz : L->A.nnz);
   BAIDrop(state, (size_t)L[-1].A.nnz, &L[-1].of_row);
   return BAIStatusOf(BAI_OK);

@@ -1,13 +1,11 @@
-/*
-   Many levels on a device: what levels.h asks a backend for
-*/
+/* Levels on a device: the operations of ../ops.def */
 #include "levels.h"
 #include <stdlib.h>
 #include <vector>
 
 static void Destroy(BAILevelsState state)
 {
-  (void)cudaStreamSynchronize(state->s.stream); /* kernels may still write to what is pinned */
+  (void)cudaStreamSynchronize(state->s.stream); /* kernels may still write to pinned memory */
   BAIPinnedRestore(state->told);
   BAIChipDestroy(&state->chip);
   BAIDeviceFreeHalos(state);
@@ -68,7 +66,7 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
                                : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
 }
 
-/* Puts all levels by places, those of one rank, or new values of them */
+/* Stores all levels of one rank by places, or their new values */
 static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
 {
   BAIDeviceFit fit;
@@ -88,8 +86,8 @@ static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
   return BAIInvertLast(state);
 }
 
-/* Frees what only set-up of several ranks needs: matrices are there by places now, and no new values come. Levels of
-   the transposed matrix may ask for aggregates */
+/* Frees the data that only set-up of several ranks needs, as matrices are stored by places and get no new values.
+   Levels of the transposed matrix may still read aggregates */
 static void FreeMade(BAILevelsState state, int made)
 {
   for (int l = 0; l < made; l++) {
@@ -104,7 +102,7 @@ static void FreeMade(BAILevelsState state, int made)
   BAIDrop(state, (size_t)state->level[0].A.nnz, &state->negated);
 }
 
-/* The levels of the cycle by places, of a rank's part */
+/* Stores the levels of the cycle of a rank's part by places */
 static BAIStatus PlaceRanks(BAILevelsState state, const BAILevelsRanks *ranks)
 {
   const int made = state->levels;
@@ -145,7 +143,6 @@ BAIStatus BAIDeviceUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
                         : PlaceLevels(state, true);
 }
 
-/* Numbers of the device, to those of the caller */
 static BAIStatus Download(BAILevelsState state, size_t n, const int *from, BAIInt *to)
 {
   std::vector<int> narrow(n);
@@ -156,7 +153,7 @@ static BAIStatus Download(BAILevelsState state, size_t n, const int *from, BAIIn
   return BAIStatusOf(BAI_OK);
 }
 
-/* The modes of so many rows of the last level, which may lie one after the other */
+/* Copies the modes of n rows of the last level to the host, where they are contiguous */
 static BAIStatus GetModes(BAILevelsState state, size_t n, BAIScalar *to)
 {
   const BAILevelModes   &from  = state->mode;
@@ -177,7 +174,7 @@ BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BA
   const struct {
     const void *from;
     size_t      size;    /* bytes of a row */
-    bool        numbers; /* of 32 bits, which the caller may have in 64 */
+    bool        numbers; /* 32 bits on the device, which the caller may have in 64 */
   } of[] = {
     {L->aggregate,      sizeof(int),               true },
     {state->field,      sizeof(int),               true },
@@ -196,7 +193,7 @@ BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BA
 
   if (!n) return BAIStatusOf(BAI_OK);
   if (array == BAI_ARRAY_MODES) return GetModes(state, n, static_cast<BAIScalar *>(to));
-  if (!from) { /* of a level without aggregates */
+  if (!from) { /* a level without aggregates */
     memset(to, 0, n * size);
     return BAIStatusOf(BAI_OK);
   }
@@ -213,7 +210,7 @@ BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BA
   return BAIStatusOf(BAI_OK);
 }
 
-/* The caller's vectors where kernels can read them; b is -b if the levels are those of -A */
+/* Copies the caller's vectors where kernels can read them, if necessary; b becomes -b if the levels belong to -A */
 static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x, bool x_matters)
 {
   const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
@@ -249,7 +246,7 @@ BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
   return GiveBack(state, z);
 }
 
-/* Who watches a solve sees x where the caller has it */
+/* Wraps the caller's monitor, which expects x in its own memory */
 typedef struct {
   BAILevelsState   state;
   BAILevelsMonitor monitor;
@@ -279,7 +276,7 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   return GiveBack(state, x);
 }
 
-/* Columns of the host where kernels can read them, which follow each other there */
+/* Copies columns of the host where kernels can read them, one after the other */
 static BAIStatus TakeInColumns(BAILevelsState state, const BAIColumns *given, bool x_matters, BAITemporary *room,
                                BAIColumns *c)
 {
@@ -299,7 +296,7 @@ static BAIStatus TakeInColumns(BAILevelsState state, const BAIColumns *given, bo
   return BAIStatusOf(BAI_OK);
 }
 
-/* b is -b, in columns that follow each other, if the levels are those of -A */
+/* Replaces b by -b, in columns one after the other, if the levels belong to -A */
 static BAIStatus NegateColumns(BAILevelsState state, BAITemporary *room, BAIColumns *c)
 {
   const size_t n = (size_t)state->level[0].A.n;

@@ -1,6 +1,6 @@
 /*
-   The matrix of the finest level on a device: taken from the caller, and looked at. What is found here is what
-   host/matrix.c finds
+   The matrix of the finest level on a device: taken from the caller and examined. The findings are those of
+   host/matrix.c
 */
 #include "levels.h"
 #include <cub/block/block_reduce.cuh>
@@ -8,11 +8,10 @@
 
 enum {
   THREADS     = 256,
-  BLOCKS      = 16, /* a multiprocessor, where a thread looks at many rows */
+  BLOCKS      = 16, /* for each multiprocessor; a thread examines many rows */
   MERGE_LANES = 4   /* threads that copy a row */
 };
 
-/* A matrix of the caller where kernels can read it */
 static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, BAICSR A, BAIStagedCSR *to, BAICSR *on_device)
 {
   const size_t n = (size_t)rows, nnz = n ? (size_t)A.i[n] : 0;
@@ -33,7 +32,6 @@ static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, BAICSR A, BAIStaged
   return BAIStatusOf(BAI_OK);
 }
 
-/* The same of own columns and of ghosts, and room for two vectors */
 static BAIStatus Stage(BAILevelsState state, BAIMatrix *matrix)
 {
   const size_t n = (size_t)matrix->n;
@@ -59,8 +57,7 @@ static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt
   return BAIStatusOf(BAI_OK);
 }
 
-/* A copy with numbers of 32 bits and, if there are any, the entries of ghosts behind the others of a row. a NULL: not
-   of values */
+/* Copies a matrix with 32-bit numbers, and the entries of ghosts behind the others of a row. a NULL: without values */
 static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
 {
   const BAIInt row  = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
@@ -82,8 +79,8 @@ static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAISc
   }
 }
 
-/* The matrix of the caller, or a copy of it if it has ghosts or numbers of 64 bits, of which only the numbers are
-   copied if there are no ghosts */
+/* Takes the matrix of the caller, or copies it if it has ghosts or 64-bit numbers; without ghosts only the numbers are
+   copied */
 static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
 {
   const bool as_it_is = sizeof(BAIInt) == sizeof(int), merged = matrix->nghost > 0;
@@ -119,7 +116,6 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The findings of two sets of rows together */
 struct Together {
   __device__ BAIFindings operator()(const BAIFindings &a, const BAIFindings &b) const
   {
@@ -127,14 +123,14 @@ struct Together {
   }
 };
 
-/* How rows are looked at: the numbers of a rank's rows and ghosts among all rows; whether a_ji are looked for */
+/* How rows are examined: first global row of this rank and global numbers of ghosts; whether a_ji is looked up */
 struct How {
   BAIInt        begin;
   const BAIInt *ghost;
   int           search;
 };
 
-/* The entries of a row from the first one on, by such steps. All lanes of a warp share a row, or a thread has it */
+/* Examines every step-th entry of a row from first on. All lanes of a warp share a row, or each thread has one */
 static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int row, int first, int step,
                                         BAIFindings &mine)
 {
@@ -151,7 +147,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIRows A, How how, BAIFi
 {
   enum {
     LANES    = 32,
-    LONG_ROW = 256 /* rows with more entries are shared */
+    LONG_ROW = 256 /* rows with more entries are shared by a warp */
   };
   using Reduce = cub::BlockReduce<BAIFindings, THREADS>;
   __shared__ typename Reduce::TempStorage storage;
@@ -208,8 +204,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *fou
   return BAIStatusOf(BAI_OK);
 }
 
-/* The values of the finest level's matrix become those of -A, if its diagonal is negative; the caller's stay as they
-   are */
+/* Replaces the values of the finest matrix by those of -A if its diagonal is negative; the caller's do not change */
 BAIStatus BAIDeviceTakeSign(BAILevelsState state)
 {
   BAIRows *A = &state->level[0].A;
@@ -222,7 +217,7 @@ BAIStatus BAIDeviceTakeSign(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* By which power of two the matrix is multiplied in the levels */
+/* Chooses the power of two by which the matrix is multiplied in the levels */
 void BAIDeviceTakeScale(BAILevelsState state)
 {
   const double largest = state->info.largest;
@@ -249,7 +244,8 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool valu
   else if (single != state->single && state->p.single < 0)
     return BAIStatusOf(BAI_ERR_PATTERN); /* levels of another type */
   BAIDeviceTakeScale(state);
-  return state->p.all ? BAIStatusOf(BAI_OK) : BAIDeviceTakeSign(state); /* a rank's part when all ranks have agreed */
+  /* for a rank's part, after all ranks have agreed */
+  return state->p.all ? BAIStatusOf(BAI_OK) : BAIDeviceTakeSign(state);
 }
 
 BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIRows &A, BAINumbering *grid)
@@ -257,7 +253,7 @@ BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, 
   const int              begin = A.n / 2, rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
   std::vector<int>       i((size_t)rows + 1), j;
   std::vector<BAIScalar> a;
-  int                    known = 0; /* rows up to the first that is too long */
+  int                    known = 0; /* rows before the first that is too long */
 
   *grid = BAINumbering{};
   if (!rows) return BAIStatusOf(BAI_OK);

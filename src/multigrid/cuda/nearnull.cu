@@ -1,6 +1,6 @@
 /*
-   Levels with modes on a device: P of a level, and P^H A P. What is found here is what host/nearnull.c and
-   host/galerkin.c find, in the same order, and products and sums are not fused
+   Levels with modes on a device: P of a level, and P^H A P. The results are those of host/nearnull.c and
+   host/galerkin.c, in the same order, without fused products and sums
 */
 #include "levels.h"
 #include <vector>
@@ -11,7 +11,7 @@ enum {
   AT_ONCE = 8
 };
 
-/* Sum of conj(x) y over the rows of an aggregate, in their order; by all lanes of a warp. product: room for them */
+/* The sum of conj(x) y over the rows of an aggregate, in their order, by all lanes of a warp. product is work space */
 static __device__ inline BAIScalar Dot(int count, const BAIScalar *x, const BAIScalar *y, BAIScalar *product)
 {
   BAIScalar sum = 0;
@@ -28,8 +28,7 @@ static __device__ inline BAIReal Norm(int count, const BAIScalar *x, BAIScalar *
   return (BAIReal)sqrt((double)BAIRealPart(Dot(count, x, x, product)));
 }
 
-/* A warp an aggregate, whose rows of P are in shared memory, one column of at most so many rows after the other; see
- * host/nearnull.c */
+/* A warp for each aggregate, whose rows of P are in shared memory, in columns of most rows; see host/nearnull.c */
 static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, const unsigned *list, int most,
                                                               int modes, BAILevelModes from, BAIScalar *P,
                                                               BAIScalar *next)
@@ -70,7 +69,6 @@ static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, 
   }
 }
 
-/* Rows of a point are those that fields said */
 BAIStatus BAITakeModes(BAILevelsState state)
 {
   const size_t                 n = (size_t)state->level[0].A.n;
@@ -125,7 +123,7 @@ BAIStatus BAIDeviceOrthonormalize(BAILevelsState state, BAIDeviceLevel *L)
   BAITry(BAIKeep(state, all * columns, &L->P));
   BAITry(BAIKeep(state, next * columns, &mode));
   state->next_mode = {mode, modes, 1, next};
-  CUDATry(cudaMemsetAsync(L->P, 0, all * columns * sizeof(*L->P), state->s.stream)); /* of rows in no aggregate */
+  CUDATry(cudaMemsetAsync(L->P, 0, all * columns * sizeof(*L->P), state->s.stream)); /* for rows in no aggregate */
   BAITry(BAIAllowShared((const void *)Orthonormalize, shared));
   Orthonormalize<<<dim3((unsigned)L->m), WARP, shared, state->s.stream>>>(first, list, L->most, modes, state->mode,
                                                                           L->P, mode);
@@ -133,8 +131,7 @@ BAIStatus BAIDeviceOrthonormalize(BAILevelsState state, BAIDeviceLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The parameters of ModeSums(): A and P, which of A's entries go to which pair of aggregates, and where the result
-   goes */
+/* Parameters of ModeSums(): A and P, the entries of A for each pair of aggregates, and the destination of the result */
 struct ModeSum {
   BAIRows          A, pattern;
   const int       *a_of_row, *pattern_of_row, *first;
@@ -144,7 +141,7 @@ struct ModeSum {
   int             *i, *j, *of_row; /* NULL: only values are new */
 };
 
-/* A row of A times P, of which t is one entry, goes to the sums. Row -1 is none */
+/* Adds the entry t of a row of A times P to the sums; nothing for row -1 */
 static __device__ inline void AddRow(const BAIScalar *P, int row, int modes, BAIScalar t,
                                      BAIScalar (&sum)[BAI_LEVELS_MODES])
 {
@@ -153,8 +150,8 @@ static __device__ inline void AddRow(const BAIScalar *P, int row, int modes, BAI
     if (row >= 0 && k < modes) sum[k] += BAIConj(P[(long long)row * modes + k]) * t;
 }
 
-/* A thread one column of one pair of aggregates, of which it sums up all rows. A row of A times P comes first, as in
- * host/galerkin.c. Some entries are read at once */
+/* A thread for each column of each pair of aggregates, which sums over all rows. As in host/galerkin.c it first
+   computes a row of A times P. Several entries are read at once */
 static __global__ __launch_bounds__(THREADS) void ModeSums(ModeSum s, int modes)
 {
   const long long thread = blockIdx.x * (long long)THREADS + threadIdx.x;
@@ -236,7 +233,7 @@ BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, int ghosts, 
   L->gather.of_row    = pattern.of_row;
   const long long nnz = pattern.A.nnz * modes * modes;
 
-  if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE); /* rows are fewer */
+  if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE); /* the number of rows is smaller */
   next->A = {L->m * modes, ghosts * modes, nnz, NULL, NULL, NULL};
   BAITry(BAIKeep(state, (size_t)next->A.n + 1, &next->A.i));
   BAITry(BAIKeep(state, (size_t)nnz, &next->A.j));

@@ -1,6 +1,6 @@
 /*
-   Levels by places on a device: rows are renumbered so that those of an aggregate follow each other, blocks are cut,
-   and the matrix is put into slices. What is found here is what host/place.c finds
+   Levels by places on a device: renumbering of rows so that those of an aggregate are consecutive, blocks, and the
+   matrix in slices. The results are those of host/place.c
 */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
@@ -10,7 +10,6 @@ enum {
   INVERT  = 1024
 };
 
-/* Ghosts stay behind the others */
 static __global__ void Places(int n, int ghosts, const int *row, int *place)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -19,7 +18,8 @@ static __global__ void Places(int n, int ghosts, const int *row, int *place)
   else if (p < n + ghosts) place[p] = p;
 }
 
-/* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
+/* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate
+   come last */
 BAIStatus BAIDeviceOrder(BAILevelsState state)
 {
   for (int l = state->levels - 1; l >= 0; l--) {
@@ -44,8 +44,8 @@ BAIStatus BAIDeviceOrder(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Where block k begins: with the first aggregate at or behind k steps; behind the last one, with the rows that are
-   alone */
+/* Finds the begin of block k: the first aggregate at or behind k steps; behind the last aggregate, rows in no
+   aggregate */
 static __global__ void Cut(int n, int m, const int *child, int step, int most_blocks, int *first, int *aggregate,
                            int *found)
 {
@@ -53,7 +53,7 @@ static __global__ void Cut(int n, int m, const int *child, int step, int most_bl
   int       low = 0, high = m;
 
   if (k > most_blocks) return;
-  int main = (end + step - 1) / step; /* blocks of aggregates, of which the last one may have none */
+  int main = (end + step - 1) / step; /* blocks of aggregates, of which the last may be empty */
 
   if (main && child[m - 1] < (long long)(main - 1) * step) main--;
 
@@ -79,7 +79,6 @@ static __global__ void Cut(int n, int m, const int *child, int step, int most_bl
   }
 }
 
-/* The size of the largest block */
 static __global__ void Largest(int blocks, const int *first, int *found)
 {
   const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -94,7 +93,7 @@ BAIStatus BAIDeviceCutBlocks(BAILevelsState state, BAIDeviceLevel *L)
 
   BAITry(room.Get(state, 3, &device));
   for (int step = BAI_LEVELS_BLOCK;; step = BAI_LEVELS_BLOCK - L->most + 1) {
-    const int    most     = L->A.n / step + 4; /* blocks of aggregates, and of rows that are alone */
+    const int    most     = L->A.n / step + 4; /* blocks of aggregates, and of rows in no aggregate */
     const size_t room_for = (size_t)most + 1;
 
     BAITry(BAIKeep(state, room_for, &L->first));
@@ -114,7 +113,6 @@ BAIStatus BAIDeviceCutBlocks(BAILevelsState state, BAIDeviceLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The parameters of kernels that fill a level */
 struct Fill {
   BAIRows          A;
   const int       *row, *place, *first, *slice, *out_first;
@@ -127,7 +125,7 @@ struct Fill {
   void            *p;
 };
 
-/* Places of the block in which this thread's row is; -1: there is none. A thread block does a block */
+/* The place of this thread's row, or -1, and the places of its block; a thread block for each block */
 static __device__ inline int PlaceOf(const Fill &f, int *first, int *last)
 {
   *first = f.first[blockIdx.x];
@@ -135,7 +133,7 @@ static __device__ inline int PlaceOf(const Fill &f, int *first, int *last)
   return *first + (int)threadIdx.x < *last ? *first + (int)threadIdx.x : -1;
 }
 
-/* The widest row of each slice inside blocks, and entries outside of each row */
+/* Finds the widest row of each slice inside blocks, and the number of entries outside of each row */
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(Fill f, int *slice, int *out,
                                                                  unsigned long long *inside, int *widest)
 {
@@ -216,7 +214,7 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int
   }
 }
 
-/* Finds the slices of a level, and makes room for it by places */
+/* Finds the slices of a level, and allocates it by places */
 static BAIStatus MakeSlices(BAILevelsState state, BAIDeviceLevel *L, Fill f)
 {
   const size_t n = (size_t)L->A.n, all = n + (size_t)L->A.ghosts, slices = (size_t)L->blocks * BAI_TEAMS,
@@ -251,7 +249,7 @@ static BAIStatus MakeSlices(BAILevelsState state, BAIDeviceLevel *L, Fill f)
   BAITry(BAIKeep(state, (size_t)L->outside, &L->out_j));
   const struct {
     void **array;
-    size_t count; /* of numbers of the cycle */
+    size_t count; /* in numbers of the cycle */
   } arrays[] = {
     {&L->in_a,  (size_t)L->columns * BAI_TEAM * 2},
     {&L->out_a, (size_t)L->outside               },
@@ -308,8 +306,8 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
   return BAIStatusOf(BAI_OK);
 }
 
-/* By Gauss and Jordan, as host/place.c; one thread block, whose warps take rows. The matrix is in shared memory, or in
-   room if there is not enough. The result goes by rows to what the cycle reads */
+/* Inverts by Gauss-Jordan elimination like host/place.c; one thread block, whose warps share rows. The matrix is in
+   shared memory, or in room if that is too small. The result is stored by rows for the cycle */
 static __global__ __launch_bounds__(INVERT) void Invert(BAIRows A, BAIScalar *room, BAIReal scale, bool single,
                                                         void *inverse)
 {

@@ -1,6 +1,4 @@
-/*
-   Products of a matrix on a device with a vector, by warps; and, on request, what rounding took from them
-*/
+/* Products of a matrix on a device with a vector by warps, and on request their rounding errors */
 #pragma once
 
 #include "tuning.h"
@@ -10,7 +8,7 @@ enum {
   BAI_SOLVE_WARPS = BAI_SOLVE_THREADS / BAI_TEAM
 };
 
-/* The rounding error of a product, and of a sum; not used with complex numbers */
+/* The rounding error of a product, and of a sum; unused with complex numbers */
 static __device__ inline BAIScalar LostInProduct(BAIScalar a, BAIScalar x, BAIScalar product)
 {
 #if defined(PETSC_USE_COMPLEX)
@@ -27,7 +25,7 @@ static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar
   return (a - (sum - part)) + (b - part);
 }
 
-/* As RowsTimes(), for long rows: BAI_LONG_ROW_TEAM lanes a row */
+/* RowsTimes() for long rows: BAI_LONG_ROW_TEAM lanes share a row */
 template <bool CAREFUL>
 static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, long long first, const BAIScalar *x, BAIScalar *lost)
 {
@@ -68,10 +66,10 @@ static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, long long fir
 }
 
 /*
-   Products of 32 rows with x, one in each lane, by a warp. The entries of the rows follow each other, so the lanes
-   fetch them in turn, whatever the rows' lengths; room is for BAI_PRODUCT_AT_ONCE products of each lane, or twice as
-   many if CAREFUL. Then *lost is what rounding took from the result (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and
-   dot product", SIAM J. Sci. Comput. 26, 2005)
+   The products of 32 rows with x by a warp, one in each lane. The entries of the rows are contiguous, and lanes fetch
+   them in turn, whatever the lengths of the rows. room has BAI_PRODUCT_AT_ONCE products of each lane, or twice that if
+   CAREFUL; then *lost gets the rounding error of the result (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot
+   product", SIAM J. Sci. Comput. 26, 2005)
 */
 template <bool CAREFUL>
 static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, const BAIScalar *x, BAIScalar *room,
@@ -115,7 +113,7 @@ static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, 
   return sum;
 }
 
-/* Adds the entries of ghosts to the product of a row */
+/* Adds the products of ghost entries of a row to sum */
 template <bool CAREFUL>
 static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long row, BAIScalar sum, BAIScalar *lost)
 {
@@ -129,9 +127,9 @@ static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long 
   return sum;
 }
 
-/* Shared memory for RowsTimes(), with a number of arrays; as bytes, as complex numbers have constructors */
+/* Shared memory for arrays arrays of RowsTimes(); as bytes, as complex numbers have constructors */
 enum {
-  BAI_PRODUCT_ROOM = BAI_PRODUCT_AT_ONCE * BAI_TEAM /* numbers of an array of a warp */
+  BAI_PRODUCT_ROOM = BAI_PRODUCT_AT_ONCE * BAI_TEAM /* numbers of an array for a warp */
 };
 #define BAI_ROOM_FOR_PRODUCTS(room, arrays) \
   __shared__          __align__( \

@@ -1,18 +1,16 @@
-/*
-   Sums over all rows of a level on a device, and over all ranks: the same every time
-*/
+/* Reproducible sums over all rows of a level on a device, and over all ranks */
 #pragma once
 
 #include "tuning.h"
 #include "../../common/cuda/spin.h"
 #include <cub/block/block_reduce.cuh>
 
-/* Of all ranks, each of which has its own in thread 0: it writes them to the others and waits for theirs. The same on
-   all ranks, every time. Called by all threads of one thread block */
+/* Adds up sums over all ranks, which each rank has in thread 0, writes to the others, and waits for theirs. The result
+   is equal on all ranks and reproducible. All threads of one thread block call it */
 template <int COUNT>
 static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
 {
-  const BAIFlag      number = BAILoad(far.sums) + 1; /* not from L1, where an old one may be */
+  const BAIFlag      number = BAILoad(far.sums) + 1; /* bypasses L1, which may hold an old value */
   const int          odd    = (int)(number & 1);
   __shared__ BAIReal mine[COUNT];
 
@@ -41,8 +39,8 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
   BAIStore(far.sums, number);
 }
 
-/* Sums over all threads of all blocks, and of all ranks, made by the block that comes last: true there, in thread 0.
-   The bits are the same every time */
+/* Adds up sums over the threads of all blocks, and over all ranks. Returns true in thread 0 of the last block, which
+   has the result. The bits are reproducible */
 template <int COUNT>
 static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived, const BAIFarSums &far)
 {

@@ -1,12 +1,12 @@
 /*
-   The tail of a cycle on a device: small levels are gone through in one launch, by a cluster of thread blocks that meet
+   The tail of a cycle on a device: one launch does all small levels, by a cluster of thread blocks that synchronize
    between steps; on devices without clusters by one thread block
 */
 #include "visit.h"
 #include <cooperative_groups.h>
 
-/* Which levels are gone through in one launch: those that are small, but not the first, whose vectors are the caller's.
- * With modes only the last one */
+/* Finds the levels that one launch does: small ones, except the first, whose vectors are the caller's. With modes only
+   the last one */
 void BAIFindTail(BAILevelsState state)
 {
   state->tail = state->levels;
@@ -15,13 +15,13 @@ void BAIFindTail(BAILevelsState state)
     state->tail--;
 }
 
-/* All threads of the cluster, or of the only thread block */
+/* Barrier of all threads of the cluster, or of the only thread block */
 static __device__ __forceinline__ void Everyone()
 {
   NV_IF_ELSE_TARGET(NV_PROVIDES_SM_90, (cooperative_groups::this_cluster().sync();), (__syncthreads();));
 }
 
-/* x = A^{-1} b, added to x of the level above, if that is given */
+/* x = A^{-1} b, prolonged to x of the level above unless it is NULL */
 template <typename T>
 static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, T *above, const int *above_child,
                                     int warp, int warps)
@@ -35,18 +35,18 @@ static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, 
   }
 }
 
-/* The arguments of the tail: its levels, the last of which is solved exactly */
+/* Arguments of the tail: its levels, the last of which is solved exactly */
 template <typename T>
 struct TailHow {
   BAILevelView<T> level[BAI_TAIL_LEVELS];
-  FinerLevel<T>   finer; /* the level above; with modes nothing is to be taken off any longer */
+  FinerLevel<T>   finer; /* the level above; with modes its residual is complete */
   const T        *inverse;
   int             last, sweeps;
   T              *above; /* as in VisitHow */
   const int      *above_child;
 };
 
-/* The level above level l of the tail, which was visited: its new x is where y was */
+/* The level above level l of the tail after its visit: its new x is in y */
 template <typename T>
 static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, int l)
 {
@@ -56,7 +56,7 @@ static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, i
   return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_long, L.modes, L.P};
 }
 
-/* A cycle on a few small levels, by a cluster of thread blocks whose teams do a block each at a time */
+/* Does a cycle on a few small levels, by a cluster of thread blocks whose teams do one block at a time */
 template <typename T>
 static __global__ __launch_bounds__(BAI_TAIL_THREADS) void TailCycle(const __grid_constant__ TailHow<T> how,
                                                                      const int                         *done)
@@ -105,7 +105,7 @@ static __global__ __launch_bounds__(BAI_TAIL_THREADS) void TailCycle(const __gri
   Everyone();
   Exact(last, how.inverse, how.last ? how.level[how.last - 1].y : how.above,
         how.last ? how.level[how.last - 1].child : how.above_child, warp, warps);
-  for (int l = how.last - 1; l >= 0; l--) { /* up, from where the new x is to where x was */
+  for (int l = how.last - 1; l >= 0; l--) { /* up, with x and y exchanged */
     BAILevelView<T> L = how.level[l];
     VisitHow<T>     v = {};
     T              *x = L.x;

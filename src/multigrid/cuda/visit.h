@@ -1,50 +1,48 @@
 /*
-   A visit to a block of a level on a device: local sweeps, and what the levels above and below get of it. VisitBlock()
-   is inlined into the kernels of the cycle, and into that of its tail
+   A visit to a block of a level on a device: local sweeps, restriction to the next level and prolongation to the level
+   above. VisitBlock() is inlined into the kernels of the cycle and of its tail
 */
 #pragma once
 
 #include "tuning.h"
 #include <cub/util_ptx.cuh>
 
-/* Of the level above, which has been visited: its entries outside blocks, and its x */
+/* The level above, after its visit: its entries outside blocks, and its x */
 template <typename T>
 struct FinerLevel {
-  const int *child, *out_first, *out_j; /* child NULL: nothing is to be taken off */
+  const int *child, *out_first, *out_j; /* child NULL: the residual is complete */
   const T   *out_a, *x;
   bool       has_long; /* its rows have many such entries */
   int        modes;    /* as in BAILevelView */
   const T   *P;
 };
 
-/* The arguments of a visit */
 template <typename T>
 struct VisitHow {
-  FinerLevel<T>    finer; /* of a first visit: what is still to be taken off b */
+  FinerLevel<T>    finer; /* of a first visit: the products still to be subtracted from b */
   int              from_zero, sweeps;
-  int              restricts; /* leave the residual on aggregates in b of the next level */
-  T               *above;     /* x of the level above, to which this x is added on its aggregates; NULL: it is not */
+  int              restricts; /* restrict the residual to b of the next level */
+  T               *above;     /* x of the level above, to which this x is prolonged; NULL: it is not */
   const int       *above_child;
-  const BAIScalar *r; /* finest level: b is this, times factors[0], in the order of row; it is stored as well */
-  BAIScalar       *z; /* and x goes here, times factors[1] */
+  const BAIScalar *r; /* finest level: b is r times factors[0], in the order of row, and is stored */
+  BAIScalar       *z; /* destination of x times factors[1] */
   const int       *row;
   const BAIReal   *factors;
 };
 
-/* Shared memory of a visit */
 template <typename T>
 struct VisitRoom {
   T x[2][BAI_LEVELS_BLOCK];
   T product[BAI_OUTSIDE_AT_ONCE * (int)BAI_LEVELS_BLOCK];
 };
 
-/* The next kernel may begin, and fetch what nobody changes */
+/* Lets the next kernel begin and fetch data that no kernel changes */
 static __device__ __forceinline__ void Trigger()
 {
   NV_IF_TARGET(NV_PROVIDES_SM_90, (cudaTriggerProgrammaticLaunchCompletion();));
 }
 
-/* All threads of a thread block, or of a part of it that does a block of its own */
+/* Barrier of all threads of a thread block, or of the team that does a block of its own */
 template <bool WHOLE>
 static __device__ __forceinline__ void Meet(int team)
 {
@@ -53,12 +51,12 @@ static __device__ __forceinline__ void Meet(int team)
 }
 
 /*
-   Entries outside the block, which follow each other for its rows. The first are fetched at once, before it is known
-   whether x is there
+   Entries outside the block, which are contiguous for its rows. The first are fetched at once, before x is known to be
+   there
 */
 template <typename T>
 struct OutsideOfBlock {
-  int begin, end, mine, mine_end; /* of the block, of this row */
+  int begin, end, mine, mine_end; /* entries of the block, and of this row */
   int col[BAI_OUTSIDE_AT_ONCE];
   T   value[BAI_OUTSIDE_AT_ONCE];
 
@@ -80,7 +78,7 @@ struct OutsideOfBlock {
     }
   }
 
-  /* The sum of products of this row's entries with x; called by all threads of the block */
+  /* The sum of products of this row's entries with x; all threads of the block call it */
   template <bool WHOLE>
   __device__ __forceinline__ T Sum(const BAILevelView<T> &L, const T *x, int t, int team, T *product)
   {
@@ -115,7 +113,7 @@ static __device__ __forceinline__ T SumOfLanes(T sum)
   return sum;
 }
 
-/* The sum of products of entries from first to end with x, every step-th */
+/* The sum of products with x of every step-th entry from first to end */
 template <typename T>
 static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value, const T *x, int first, int end,
                                                   int step)
@@ -127,7 +125,7 @@ static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value
   return sum;
 }
 
-/* As OutsideOfBlock::Sum(), for long rows: several threads a row */
+/* OutsideOfBlock::Sum() for long rows, which several threads share */
 template <bool WHOLE, typename T>
 static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t, int team, T *sums)
 {
@@ -160,7 +158,8 @@ static __device__ __forceinline__ T Conj(T a)
 }
 #endif
 
-/* x of the level above, on the rows of an aggregate; those of a few are fetched before the first is written */
+/* Adds x to x of the level above on the rows begin to end of an aggregate; several rows are fetched before the first is
+   written */
 template <typename T>
 static __device__ __forceinline__ void AddAbove(T *above, int begin, int end, T x)
 {
@@ -176,12 +175,12 @@ static __device__ __forceinline__ void AddAbove(T *above, int begin, int end, T 
   }
 }
 
-/* A row's entries inside its block, in pairs: the first are in registers */
+/* A row's entries inside its block, in pairs; the first PAIRS are in registers */
 template <typename T, int PAIRS>
 struct InsideOfRow {
   const BAIPair<T>     *a;
   const unsigned short *j;
-  int                   pairs; /* of the slice */
+  int                   pairs; /* pairs of the slice */
   T                     value[2 * PAIRS];
   int                   col[2 * PAIRS];
 
@@ -209,7 +208,7 @@ struct InsideOfRow {
     }
   }
 
-  /* r less the products with x of the block */
+  /* r minus the products with x of the block */
   __device__ __forceinline__ T Rest(T r, const T *x) const
   {
 #pragma unroll
@@ -226,8 +225,8 @@ struct InsideOfRow {
 };
 
 /*
-   Restricts the products with entries outside blocks of the finer level, for aggregates from c on: a thread
-   an aggregate, the threads of a block in all. The first entries are fetched before the kernel before has ended
+   Restricts the products with entries outside blocks of the finer level to count aggregates from c on, one for each
+   thread of the block. The first entries are fetched before the previous kernel has ended
 */
 template <typename T, bool WHOLE, int PRODUCTS>
 static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, int c, int count, int t, int team,
@@ -259,8 +258,8 @@ static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, 
   return sum;
 }
 
-/* Local sweeps from number sweep on, from x, by twos, so that the buffers are known; g is the right-hand side
-   without what is outside */
+/* Does the local sweeps from number sweep on, starting from x, in pairs so that buffer indices are constants; g is the
+   right-hand side minus the products outside the block */
 template <bool WHOLE, typename T, int PAIRS>
 static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &inside, T x, T g, T d, T dinv, int sweep,
                                                int sweeps, int t, int team, VisitRoom<T> &room)
@@ -281,8 +280,8 @@ static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &insi
   return x;
 }
 
-/* The residual inside the block goes to aggregates; r is that of the row without products with x of others. A thread
-   has the aggregate whose rows in the block are those from child to child_end. MODES: there may be modes */
+/* Restricts the residual inside the block to aggregates; r is the residual of the row without products with x of other
+   rows. Each thread does the aggregate whose rows in the block are child to child_end. MODES: there may be modes */
 template <bool WHOLE, bool MODES, typename T, int PAIRS>
 static __device__ __forceinline__ void RestrictBlock(const BAILevelView<T> &L, int block, T *below,
                                                      const InsideOfRow<T, PAIRS> &inside, T x, T r, int aggregate,
@@ -314,7 +313,7 @@ static __device__ __forceinline__ void RestrictBlock(const BAILevelView<T> &L, i
   below[aggregate] = sum;
 }
 
-/* One block: x = S b, or x + S (b - A x) */
+/* Smooths one block: x = S b, or x = x + S (b - A x) */
 template <typename T, bool WHOLE, int PAIRS, int PRODUCTS>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
                                                   int t, int team, VisitRoom<T> &room, bool follow, const int *done)
@@ -379,8 +378,8 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
                                                                  aggregate, child, child_end, t, team, room);
 }
 
-/* Takes the products with entries outside blocks of the finer level off b of m aggregates, for long rows: a warp an
-   aggregate */
+/* Subtracts the products with entries outside blocks of the finer level from b of m aggregates, for long rows: a warp
+   for each aggregate */
 template <typename T>
 static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
 {
@@ -394,7 +393,7 @@ static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T 
   }
 }
 
-/* Row i of A^{-1} b on the last level; a warp a row, all of whose lanes get it */
+/* Row i of A^{-1} b on the last level, by a warp, in all lanes */
 template <typename T>
 static __device__ inline T ExactRow(int m, const T *inverse, const T *b, int i)
 {
@@ -436,7 +435,7 @@ static BAILevelView<T> ViewOf(BAILevelsState state, int l)
   return L;
 }
 
-/* After a visit, so the new x is x */
+/* The finer level after its visit, when the new x is in x */
 template <typename T>
 static FinerLevel<T> FinerAfterVisit(BAILevelsState state, int l)
 {

@@ -1,13 +1,11 @@
-/*
-   Many levels on the host: the cycle for vectors of the caller, and CG with it
-*/
+/* The cycle for vectors of the caller, and CG preconditioned by it, on the host */
 #include "levels.h"
 #include "../../common/krylov_rules.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A cycle for vectors by rows; minus: for -r */
+/* Does a cycle for vectors in the caller's ordering; minus: for -r */
 static BAIStatus Do(BAILevelsState state, int minus, const BAIScalar *r, BAIScalar *z)
 {
   const BAIHostLevel *L = state->level;
@@ -27,7 +25,7 @@ BAIStatus BAIHostApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
   return Do(state, state->info.negative, r, z);
 }
 
-/* Re x^H y, in parts that do not depend on the number of threads */
+/* Re x^H y, summed in an order that does not depend on the number of threads */
 static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads)
 {
   enum {
@@ -46,7 +44,6 @@ static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads
   return sum;
 }
 
-/* y = A x */
 static void Multiply(const BAIRows *A, const BAIScalar *x, BAIScalar *y, int threads)
 {
   (void)threads; /* without OpenMP */
@@ -63,7 +60,7 @@ typedef long double _Complex Long;
 typedef long double Long;
 #endif
 
-/* r = b - A x, summed in more precision than it has */
+/* r = b - A x, summed in extended precision */
 static void Residual(const BAIRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *r, int threads)
 {
   (void)threads; /* without OpenMP */
@@ -76,16 +73,16 @@ static void Residual(const BAIRows *A, const BAIScalar *b, const BAIScalar *x, B
   }
 }
 
-/* Vectors of CG: s = A p, u is a cycle for r, w = A u */
+/* Vectors of CG: s = A p, u is the preconditioned residual, w = A u */
 typedef struct {
   BAIInt         n;
   int            threads;
   BAICGDirection direction;
-  BAIScalar     *d; /* what CG finds, to be added to x; or x itself, if that was zero */
+  BAIScalar     *d; /* the correction to be added to x, or x itself if that was zero */
   BAIScalar     *r, *p, *s, *u, *w;
 } CG;
 
-/* One iteration. 0: the matrix or the cycle is not positive definite */
+/* Does one iteration. Returns 0 if the matrix or the cycle is not positive definite */
 static int Iterate(BAILevelsState state, CG *cg)
 {
   BAIReal gamma, delta, alpha, beta;
@@ -107,7 +104,7 @@ static int Iterate(BAILevelsState state, CG *cg)
   return 1;
 }
 
-/* CG until the norm of r, as it is updated, meets the goal or something is wrong */
+/* Iterates until the norm of the updated residual meets the goal or the method fails */
 static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const BAITolerances *t,
                 BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {
@@ -127,14 +124,14 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const 
     s->reason = BAIReasonToEnd(s->rnorm, goal, most);
     if (s->reason == BAI_LEVELS_ITS && !monitor && !t->fixed &&
         BAIStalls(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm))
-      s->reason = BAI_LEVELS_STALLED; /* else the monitor looks for that */
+      s->reason = BAI_LEVELS_STALLED; /* otherwise the monitor checks it */
     if (s->reason == BAI_LEVELS_CONVERGED && !monitor) return;
     if (monitor && monitor(context, s->its, s->rnorm)) return;
     if (s->reason != BAI_LEVELS_ITS) return;
   }
 }
 
-/* The norms of D^-1 r and D^-1 b, where D is the diagonal of A. A row without a diagonal entry is left out */
+/* Computes the norms of D^-1 r and D^-1 b, where D is the diagonal of A. Rows without a diagonal entry do not count */
 static void ScaledNorms(const BAIRows *A, CG *cg, const BAIScalar *b, BAILevelsSolution *s)
 {
 #pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)
@@ -182,7 +179,7 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
   }
   for (BAITestBegin(&test, tolerance, s->rnorm); s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
     if ((!guess_zero || s->its) && !monitor)
-      cg.d = work + 5 * n; /* x is rounded when all of the correction is added, not in each step */
+      cg.d = work + 5 * n; /* x is rounded once, when the whole correction is added */
     if (cg.d != x) memset(cg.d, 0, (size_t)n * sizeof(*x));
     Run(state, &cg, (BAIReal)test.goal, most, t, monitor, context, s);
     for (BAIInt k = 0; k < n && cg.d != x; k++) x[k] += cg.d[k];
@@ -196,7 +193,7 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
   return BAIStatusOf(BAI_OK);
 }
 
-/* Of a matrix with a negative diagonal this is -A x = -b */
+/* If the diagonal is negative, solves -A x = -b */
 BAIStatus BAIHostSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
                        BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {

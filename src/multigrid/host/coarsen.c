@@ -1,10 +1,8 @@
-/*
-   Aggregates on the host: boxes of a grid, pairs of pairs, or those given
-*/
+/* Aggregates on the host: boxes of a grid, pairs of pairs of rows, or aggregates of the caller */
 #include "levels.h"
 #include <string.h>
 
-/* Rows that found nobody join a pair; each pair takes the one that is coupled to it most strongly, and no other */
+/* Lets unmatched rows join pairs; each pair takes at most one, the one with the strongest coupling */
 static void Join(BAIMatching *m, BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
 {
   const BAIInt n = m->A.n;
@@ -26,8 +24,8 @@ static void Join(BAIMatching *m, BAIInt *proposal, uint64_t *claim, uint64_t *be
     if (proposal[i] >= 0 && claim[i] == best[proposal[i]]) m->mate[i] = -2 - proposal[i];
 }
 
-/* Matches rows in pairs; field: only rows with the same number, NULL: any; leave: see BAIMatchBegin(); join: rows that
-   found nobody join a pair at the end */
+/* Matches rows in pairs. If field is not NULL, only rows of equal field are matched. leave: see BAIMatchBegin(). join:
+   unmatched rows join a pair at the end */
 static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *field, int leave, int join, BAIInt *mate)
 {
   const size_t n        = (size_t)A->n + 1;
@@ -60,7 +58,7 @@ static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *fie
   return status;
 }
 
-/* The numbers of pairs, in the order of the first row of each */
+/* Numbers pairs in the order of their first rows */
 static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
 {
   BAIInt m = 0;
@@ -72,8 +70,8 @@ static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
   return m;
 }
 
-/* The matrix of m aggregates of the rows of another one. All ghosts together are one more column, as couplings to them
-   count where it is asked whether a row dominates */
+/* Computes the matrix of m aggregates of the rows of A. All ghosts become one more column, as couplings to them count
+   in the test for dominant rows */
 static BAIStatus Aggregated(const BAIRows *A, BAIInt m, const BAIInt *aggregate, BAIRows *C)
 {
   BAIInt   *ghost  = malloc(((size_t)A->ghosts + 1) * sizeof(*ghost));
@@ -85,7 +83,7 @@ static BAIStatus Aggregated(const BAIRows *A, BAIInt m, const BAIInt *aggregate,
   return status;
 }
 
-/* How strongly points are coupled that so many rows make up: the sum of the magnitudes of their entries */
+/* Computes the matrix of points of rows rows each: sums of the magnitudes of entries */
 static BAIStatus Points(const BAIRows *A, BAIInt rows, BAIRows *points)
 {
   BAIInt   *point  = malloc(((size_t)A->n + 1) * sizeof(*point));
@@ -101,8 +99,8 @@ static BAIStatus Points(const BAIRows *A, BAIInt rows, BAIRows *points)
   return status;
 }
 
-/* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before. The numbers
-   of fields become those of the aggregates */
+/* Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before. field becomes the
+   fields of aggregates */
 static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIRows *A      = &L->A;
@@ -131,7 +129,6 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
   return status;
 }
 
-/* Those of the transposed matrix */
 static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIHostLevel *like = BAILevelsStateOf(state->p.like)->level + level;
@@ -141,7 +138,7 @@ static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
   L->most = like->most;
 }
 
-/* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
+/* Makes the aggregates of a level: boxes of a grid, those of the caller, or pairs of pairs */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
 {
   if (BAIGridIsLookedAt(state->p.fields, &L->grid)) BAIHostBoxes(&L->A, &L->grid, &L->box);
@@ -160,7 +157,6 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Aggregates of points, which their rows go into */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIInt        rows   = BAIRowsOfPoint(state->p.modes, level, state->points);

@@ -1,10 +1,9 @@
-/*
-   The cycle of many levels on the host
-*/
+/* The multigrid cycle on the host */
 #include "levels.h"
 #include <string.h>
 
-/* The local sweeps of one block, for the right-hand side g without what is outside, from y; z is room */
+/* Does the local sweeps of one block, starting from y; g is the right-hand side minus the products outside the block, z
+   is work space */
 static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIScalar *g, BAIScalar *y, BAIScalar *z)
 {
   const BAIInt first = L->first[block], last = L->first[block + 1];
@@ -20,7 +19,8 @@ static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIS
   }
 }
 
-/* x = S b, or x + S (b - A x) for the x that is there: in each block sweeps for A_JJ + E, E being extra */
+/* Smooths: x = S b, or x = x + S (b - A x); the sweeps in block J are for A_JJ + E with the diagonal matrix E of
+   extra */
 static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 {
   if (!from_zero && (L->sends || L->ghosts)) BAIHostExchange(state, L, L->x);
@@ -45,7 +45,7 @@ static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
   L->y = swap;
 }
 
-/* b of the next level: P^H (b - A x) */
+/* Restricts: b of the next level becomes P^H (b - A x) */
 static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
@@ -66,7 +66,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
   }
 }
 
-/* x = x + P e, with modes times a factor, e being x of the next level */
+/* Prolongs: x = x + P e, times a factor if there are modes; e is x of the next level */
 static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 {
   const int     columns = BAIColumnsOfP(state->p.modes);
@@ -81,7 +81,7 @@ static void Prolong(const BAILevelsState state, BAIHostLevel *L)
   }
 }
 
-/* x = A^{-1} b on the last level, or some visits; or the caller solves */
+/* Solves the last level by its inverse, smooths it, or calls the caller's solver */
 static void SolveLast(const BAILevelsState state, BAIHostLevel *L)
 {
   if (state->ranks.next) {
@@ -98,7 +98,6 @@ static void SolveLast(const BAILevelsState state, BAIHostLevel *L)
   }
 }
 
-/* From zero, or from the x that is there */
 static void Cycle(const BAILevelsState state, int l, int from_zero)
 {
   BAIHostLevel *L = &state->level[l];

@@ -1,10 +1,8 @@
-/*
-   The exchange of a cycle on the host with other ranks, see ../levels.h
-*/
+/* Communication with other ranks in a cycle on the host, see ../levels.h */
 #include "levels.h"
 #include <string.h>
 
-/* Places of the rows that are sent, and room for their x */
+/* Takes the places of the rows that are sent, and allocates memory for their x */
 static BAIStatus TakeSends(BAIHostLevel *L, const BAILevelsShared *shared)
 {
   BAIInt *place = malloc(((size_t)L->A.n + 1) * sizeof(*place));

@@ -1,7 +1,4 @@
-/*
-   How couplings lie on the host: along the directions of a grid, and in aggregates that were made of other values, see
-   BAIFits()
-*/
+/* Couplings along the directions of a grid, and the fit of aggregates to new values, on the host, see BAIFits() */
 #include "levels.h"
 #include <string.h>
 
@@ -20,7 +17,7 @@ void BAIHostBoxes(const BAIRows *A, const BAINumbering *grid, BAIBox *box)
   BAIGridBoxes(&look, grid, A->n, box);
 }
 
-/* The rows of a level that its aggregates do not fit */
+/* Counts the rows of a level that do not fit their aggregates */
 static BAIStatus Count(BAILevelsState state, int level, int64_t *unfit)
 {
   const BAIHostLevel *L     = &state->level[level];

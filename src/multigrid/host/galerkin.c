@@ -1,6 +1,6 @@
 /*
-   C = P^H A P on the host, P being 1 on aggregates of rows, or with a column for each mode; of a matrix that is
-   distributed over ranks the rows of one of them
+   The Galerkin product C = P^H A P on the host, where P is 1 on aggregates of rows, or has a column for each mode; for
+   a distributed matrix, the rows of one rank
 */
 #include "levels.h"
 #include <string.h>
@@ -16,21 +16,21 @@ void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *firs
     if (aggregate[i] >= 0) list[first[aggregate[i] + 1]++] = i;
 }
 
-/* An entry of the present row of C: its column; see BAISides */
+/* An entry of the current row of C: its column, and the data of BAISides */
 typedef struct {
   BAIInt    j, touch, back, count;
   BAIScalar a;
 } Entry;
 
-/* A, its aggregates, and what is needed while rows of C are summed */
+/* A, its aggregates, and work space for rows of C */
 typedef struct {
   const BAIRows *A;
-  const BAIInt  *aggregate, *ghost; /* of rows, and of ghosts, NULL: those are in none */
-  BAIInt        *first, *list;      /* the rows of each aggregate */
-  BAIInt        *at, *last;         /* of each column of C: its place in the present row, or -1; and the last row of A
-                                       seen there */
-  BAIInt        *seen;              /* of each ghost: the last row of C in which it was seen */
-  Entry         *entry;             /* of the present row of C */
+  const BAIInt  *aggregate, *ghost; /* aggregate of each row, and of each ghost, or NULL if ghosts have none */
+  BAIInt        *first, *list;      /* rows of each aggregate */
+  /* For each column of C, its place in the current row, or -1; and the last row of A with an entry there */
+  BAIInt *at, *last;
+  BAIInt *seen;  /* for each ghost, the last row of C with an entry there */
+  Entry  *entry; /* entries of the current row of C */
 } Work;
 
 static BAIStatus Begin(const BAIRows *A, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost, Work *w)
@@ -79,7 +79,8 @@ static BAIInt Of(const Work *w, BAIInt j)
   return j < w->A->n ? w->aggregate[j] : w->ghost ? w->ghost[j - w->A->n] : -1;
 }
 
-/* The entries of a row of A, which is in aggregate c, go to the present row of C; returns how many that has then */
+/* Adds the entries of a row of A in aggregate c to the current row of C, which has count entries; returns the new
+   count */
 static BAIInt AddRow(Work *w, BAIInt row, BAIInt c, BAIInt count)
 {
   const BAIRows *A = w->A;
@@ -107,7 +108,7 @@ static BAIInt AddRow(Work *w, BAIInt row, BAIInt c, BAIInt count)
   return count;
 }
 
-/* The rows of aggregate c, and the mean magnitude of the couplings between them, 0: there are none */
+/* The number of rows of aggregate c, and the mean magnitude of the couplings between them, or 0 */
 static BAILevelsSide SideOf(const Work *w, BAIInt c)
 {
   const BAIRows *A     = w->A;
@@ -126,7 +127,7 @@ static BAILevelsSide SideOf(const Work *w, BAIInt c)
   return (BAILevelsSide){(BAIReal)(w->first[c + 1] - w->first[c]), count ? sum / (BAIReal)count : 0};
 }
 
-/* All rows of C, each sum in the order of rows and entries of A */
+/* Computes all rows of C; each sum is in the order of the rows and entries of A */
 static void Sum(Work *w, BAIRows *C, BAISides *sides)
 {
   C->i[0] = 0;
@@ -154,7 +155,6 @@ static void Sum(Work *w, BAIRows *C, BAISides *sides)
   C->nnz = C->i[C->n];
 }
 
-/* Room for C, which has at most so many entries */
 static BAIStatus Allocate(BAIRows *C, BAISides *sides)
 {
   const size_t n = (size_t)C->n + 1, nnz = (size_t)C->nnz + 1;
@@ -171,7 +171,8 @@ static BAIStatus Allocate(BAIRows *C, BAISides *sides)
   return BAIStatusOf(sides->first && sides->touch && sides->back && sides->side ? BAI_OK : BAI_ERR_MEMORY);
 }
 
-/* aggregate: of each row, -1: none; ghost: of each ghost, m and a number below ghosts, or -1; NULL: they are in none */
+/* Computes C. aggregate has the aggregate of each row, or -1; ghost a number from m to m + ghosts - 1 for each ghost,
+   or -1; NULL if ghosts have no aggregates */
 BAIStatus BAIHostGalerkin(const BAIRows *A, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost,
                           BAIRows *C, BAISides *sides)
 {
@@ -182,7 +183,7 @@ BAIStatus BAIHostGalerkin(const BAIRows *A, BAIInt m, BAIInt ghosts, const BAIIn
   if (!status.code) status = Allocate(C, sides);
   if (!status.code) {
     Sum(&w, C, sides);
-    BAIInt    *j = realloc(C->j, ((size_t)C->nnz + 1) * sizeof(*j)); /* they become smaller */
+    BAIInt    *j = realloc(C->j, ((size_t)C->nnz + 1) * sizeof(*j)); /* the arrays shrink */
     BAIScalar *a = realloc(C->a, ((size_t)C->nnz + 1) * sizeof(*a));
 
     if (j) C->j = j;
@@ -194,8 +195,8 @@ BAIStatus BAIHostGalerkin(const BAIRows *A, BAIInt m, BAIInt ghosts, const BAIIn
   return status;
 }
 
-/* The rows of aggregate c in the product with modes, whose entries are zero at first. at: the place of each aggregate
-   in the list of those that c is coupled to; t: room for a row of A times P */
+/* Computes the rows of aggregate c in the product with modes; values are zero before. at has the place of each
+   aggregate among those that c is coupled to; t is work space for a row of A times P */
 static void SumModes(const Work *w, int modes, const BAIScalar *p, BAIInt c, BAIInt neighbors, BAIScalar *t,
                      BAIScalar *values)
 {
@@ -218,16 +219,17 @@ static void SumModes(const Work *w, int modes, const BAIScalar *p, BAIInt c, BAI
 }
 
 /*
-   The product with so many columns of P for each aggregate, of which p has a row for each row and ghost of A: row
-   c*modes + k of C is that of column k of aggregate c. All entries between coupled aggregates are there, also those
-   that are zero. pattern: the product without modes
+   Computes the product with modes columns of P for each aggregate; p has the row of P of each row and ghost of A. Row
+   c*modes + k of C belongs to column k of aggregate c. All entries between coupled aggregates are stored, including
+   zeros. pattern is the product without modes
 */
 static BAIStatus ModesGalerkin(Work *w, const BAIRows *pattern, int modes, const BAIScalar *p, BAIRows *C)
 {
   const size_t nnz = (size_t)pattern->nnz * (size_t)modes * (size_t)modes;
   BAIScalar   *t;
 
-  if (nnz > BAI_INT_MAX) return BAIStatusOf(BAI_ERR_SIZE); /* and so may be its rows, each with its diagonal entry */
+  /* The number of rows is smaller, as each has a diagonal entry */
+  if (nnz > BAI_INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
   *C = (BAIRows){.n = pattern->n * modes, .ghosts = pattern->ghosts * modes, .nnz = (int64_t)nnz};
   BAITry(Allocate(C, NULL));
   t = malloc(((size_t)(pattern->n + pattern->ghosts) * (size_t)modes + 1) * sizeof(*t));

@@ -1,6 +1,4 @@
-/*
-   Levels on the host: what ../ops.def asks a backend for, but for solves
-*/
+/* Levels on the host: the operations of ../ops.def except solves */
 #include "levels.h"
 #include <string.h>
 
@@ -100,7 +98,8 @@ BAIStatus BAIHostSoften(BAILevelsState state, const BAILevelsSide *side)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Frees what only set-up needs: of several ranks the matrix of the finest level, which is there by places now */
+/* Frees the data that only set-up needs; on several ranks this includes the matrix of the finest level, which is stored
+   by places by then */
 static void FreeMade(BAILevelsState state)
 {
   BAIRows *A = &state->level[0].A;

@@ -1,5 +1,6 @@
 /*
-   Levels of the host backend
+   The data of levels on the host, and the functions of its files. The place of a row is its number after renumbering by
+   aggregates
 */
 #pragma once
 
@@ -8,59 +9,59 @@
 #include <stdlib.h>
 
 typedef struct {
-  BAIRows      A;          /* in the numbering that it was made in */
-  BAINumbering grid, next; /* how it is numbered, and the next level */
-  BAIBox       box;        /* as its couplings say */
-  BAIInt       m, most;    /* aggregates; rows of one at most */
-  BAIInt      *field;      /* n: the number of each row's field, NULL: there is one */
-  BAIInt      *aggregate;  /* n: the number of each row's, or -1. It is a row of the next level, or a point if there are
-                              modes */
-  BAIScalar   *P;          /* (n + ghosts) x modes, by rows: P, of each row the entries in the columns of its aggregate;
-                              NULL: 1 */
-  BAIInt      *row;        /* n: the row at each place */
-  BAIInt      *child; /* m + 1: the rows of the aggregate at place c are at the places child[c] to child[c + 1] - 1 */
-  BAIInt       blocks, *first; /* blocks + 1: their first places */
-  /* the matrix by places: of a row first what is inside its block, up to split, then what is outside */
+  BAIRows      A;          /* in its original numbering */
+  BAINumbering grid, next; /* grid of this level, and of the next one */
+  BAIBox       box;        /* box of the grid, from the couplings */
+  BAIInt       m, most;    /* number of aggregates, and of rows of the largest one */
+  BAIInt      *field;      /* n: field of each row; NULL: there is one field */
+  /* n: aggregate of each row, or -1. It is a row of the next level, or a point if there are modes */
+  BAIInt *aggregate;
+  /* (n + ghosts) x modes, by rows: entries of each row of P in the columns of its aggregate; NULL: 1 */
+  BAIScalar *P;
+  BAIInt    *row;            /* n: row at each place */
+  BAIInt    *child;          /* m + 1: the aggregate at place c has the rows at places child[c] to child[c + 1] - 1 */
+  BAIInt     blocks, *first; /* blocks + 1: first place of each block */
+  /* The matrix by places: each row has first its entries inside the block, up to split, then the others */
   BAIInt    *i, *split, *j;
-  BAIScalar *a, *d; /* entries but those of the diagonal; these */
-  BAIReal   *extra; /* what the sweeps add to them; */
-  BAIScalar *dinv;  /* and by what they multiply a residual */
+  BAIScalar *a, *d; /* entries without the diagonal; diagonal */
+  BAIReal   *extra; /* numbers that sweeps add to the diagonal */
+  BAIScalar *dinv;  /* factors by which sweeps multiply a residual */
   BAIScalar *b, *x, *y;
   BAIInt     alone;
-  int64_t    unfit; /* rows that the aggregates did not fit when they were made, see BAIFits() */
+  int64_t    unfit; /* rows that did not fit their aggregates when these were made, see BAIFits() */
   int64_t    inside;
-  BAIInt     all, ghosts, sends, *send; /* of several ranks: rows of all; ghosts; places whose x other ranks read, */
-  BAIScalar *sent;                      /* and room for these */
+  /* of several ranks: global number of rows; ghosts; places whose x other ranks read */
+  BAIInt     all, ghosts, sends, *send;
+  BAIScalar *sent; /* x of these places */
 } BAIHostLevel;
 
 struct BAILevelsState_ {
   BAILevelsParameters p;
-  BAILevelsInfo       info; /* what was found of the matrix, see BAITakeFindings() */
+  BAILevelsInfo       info; /* properties of the matrix, see BAITakeFindings() */
   int                 levels;
   BAIHostLevel        level[BAI_LEVELS_MOST];
-  BAIScalar          *inverse; /* of the last level, dense, by places; NULL: it is smoothed */
-  BAIScalar          *negated; /* the values of -A, if the levels are those of -A */
-  BAIReal             over;    /* by how much couplings are softened: that of p, or 1 */
+  BAIScalar          *inverse; /* dense inverse of the last level, by places; NULL: it is smoothed */
+  BAIScalar          *negated; /* values of -A, if the levels belong to -A */
+  BAIReal             over;    /* overcorrection factor: over of p, or 1 */
   uint64_t            pattern;
   int64_t             bytes;
-  BAIInt              points; /* with modes: rows of a point of the finest level */
-  /* while levels are made: */
-  BAIScalar *mode, *next_mode; /* modes on the rows of the last level, n x modes, and of the one that its aggregates
-                                  make */
-  BAIInt    *field;            /* of each row of the last level */
-  BAISides   sides;            /* of the last level's matrix, until it is softened */
-  /* of several ranks: */
-  BAILevelsRanks ranks;    /* how a cycle is done */
-  int            given_up; /* the caller has said so */
+  BAIInt              points; /* with modes: unknowns of a point on the finest level */
+  /* During set-up: */
+  BAIScalar *mode, *next_mode; /* modes on the last level, n x modes, and on the next one */
+  BAIInt    *field;            /* field of each row of the last level */
+  BAISides   sides;            /* data for the overcorrection of the last level */
+  /* Of several ranks: */
+  BAILevelsRanks ranks;    /* communication in a cycle */
+  int            given_up; /* a function of the caller has failed */
 };
 
-/* Where an array by rows has what belongs to a row and a mode */
+/* Index of the entry of a row and a mode in an array by rows */
 static inline size_t BAIAt(BAIInt row, int modes, int mode)
 {
   return (size_t)row * (size_t)modes + (size_t)mode;
 }
 
-/* Threads of a loop over so many rows: to wait for others takes longer than a small level */
+/* Number of threads of a loop over rows: one on a small level, where synchronization takes longer than the loop */
 static inline int BAITogether(BAIInt rows, int threads)
 {
   return rows > BAI_LEVELS_SMALL ? threads : 1;
@@ -71,7 +72,7 @@ static inline BAIHostLevel *BAIHostLast(BAILevelsState state)
   return &state->level[state->levels - 1];
 }
 
-/* Room that the levels keep, which is counted; never NULL for none */
+/* Allocates memory that the levels keep and count; the result is not NULL for 0 bytes */
 static inline void *BAIHostKeep(BAILevelsState state, size_t count, size_t size)
 {
   state->bytes += (int64_t)(count * size);
@@ -87,40 +88,40 @@ static inline void *BAIHostKeep(BAILevelsState state, size_t count, size_t size)
 #define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
 #include "../ops.def"
 
-/* matrix.c: takes the finest level's matrix and looks at it; puts -A in the place of A if its diagonal is negative */
+/* matrix.c: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative */
 BAIStatus BAIHostTake(BAILevelsState, const BAIMatrix *);
 BAIStatus BAIHostTakeSign(BAILevelsState);
 void      BAIHostFreeRows(BAIRows *);
 /* coarsen.c: the rows of each aggregate in ascending order, list[first[c]] to list[first[c + 1] - 1]; first has m + 2
    places */
 void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list);
-/* galerkin.c: C = P^H A P, P being 1 on aggregates: see there. sides: what softens it, NULL: it is not softened */
+/* galerkin.c: C = P^H A P, where P is 1 on aggregates; sides gets the data for overcorrection, unless it is NULL */
 BAIStatus BAIHostGalerkin(const BAIRows *A, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost,
                           BAIRows *C, BAISides *sides);
 void      BAIHostSoftenRows(BAIRows *, const BAISides *, const BAILevelsSide *ghost, BAIReal over);
 void      BAIHostFreeSides(BAISides *);
-/* The matrix of the next level, with modes or without; ghost: the aggregates of ghosts */
+/* The matrix of the next level, with modes or without; ghost has the aggregates of ghosts */
 BAIStatus BAIHostCoarse(BAILevelsState, BAIHostLevel *, BAIInt ghosts, const BAIInt *ghost, BAISides *);
-/* nearnull.c: takes the modes of the finest level; makes P of the last level, and the modes on the next one; makes
-   these those of the last level; frees them */
+/* nearnull.c: take the modes of the finest level; make P of the last level, and the modes on the next one; make these
+   the modes of the last level; free them */
 BAIStatus BAIHostTakeModes(BAILevelsState);
 BAIStatus BAIHostOrthonormalize(BAILevelsState, BAIHostLevel *);
 void      BAIHostNextModes(BAILevelsState);
 void      BAIHostFreeModes(BAILevelsState);
-/* fit.c: finds the numbering of a grid; the box of a grid; what the aggregates of all levels are measured by later;
-   whether those of a level fit its values */
+/* fit.c: find the numbering of a grid; find the box of a grid; count the rows of all levels that do not fit their
+   aggregates; check whether those of a level fit new values */
 void      BAIHostFindGrid(const BAIRows *, const BAILevelsParameters *, BAINumbering *);
 void      BAIHostBoxes(const BAIRows *, const BAINumbering *, BAIBox *);
 BAIStatus BAIHostMeasure(BAILevelsState);
 BAIStatus BAIHostFits(BAILevelsState, int level);
-/* place.c: numbers rows by aggregates on all levels, and cuts blocks and puts the matrix by places on so many; puts new
-   values by places; inverts the last level */
+/* place.c: number rows by aggregates on all levels; cut blocks and store the matrix by places on count levels; store
+   new values by places; invert the last level */
 BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
 BAIStatus BAIHostPlace(BAILevelsState, BAIHostLevel *, int values_only);
 BAIStatus BAIHostInvert(BAILevelsState);
-/* exchange.c: ghosts get the x that other ranks have; the last level is solved by the caller */
+/* exchange.c: take the exchanges of ranks; exchange x of ghosts; let the caller solve the last level */
 BAIStatus BAIHostTakeRanks(BAILevelsState, const BAILevelsRanks *);
 void      BAIHostExchange(BAILevelsState, BAIHostLevel *, BAIScalar *x);
 void      BAIHostRest(BAILevelsState, BAIHostLevel *);
-/* cycle.c: x of the first level is a cycle for its b */
+/* cycle.c: set x of the first level to a cycle for its b */
 void BAIHostCycle(BAILevelsState);

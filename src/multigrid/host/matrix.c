@@ -1,6 +1,4 @@
-/*
-   The matrix of the finest level on the host: taken from the caller, and looked at
-*/
+/* The matrix of the finest level on the host: taken from the caller and examined */
 #include "levels.h"
 #include <string.h>
 
@@ -12,7 +10,8 @@ void BAIHostFreeRows(BAIRows *A)
   *A = (BAIRows){0};
 }
 
-/* The matrix of the caller; if it has ghosts, a copy with their entries behind the others of a row */
+/* Takes the matrix of the caller, or if it has ghosts, copies it with the entries of ghosts behind the others of a
+   row */
 static BAIStatus Copy(BAILevelsState state, const BAIMatrix *M)
 {
   const BAIInt n  = M->n;
@@ -42,7 +41,7 @@ static BAIStatus Copy(BAILevelsState state, const BAIMatrix *M)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Of levels like others, and of rows that are too long, no a_ji is looked for */
+/* Examines all rows. a_ji is not looked up for levels with parameter like, nor in rows that are too long */
 static BAIFindings Look(BAILevelsState state, const BAIRows *A)
 {
   const BAIInt longest = state->p.longest;
@@ -88,7 +87,7 @@ BAIStatus BAIHostTakeSign(BAILevelsState state)
   if (!state->info.negative) return BAIStatusOf(BAI_OK);
   if (!A->ghosts && !state->negated) BAI_KEEP(state->negated, A->nnz);
   if (!A->ghosts) memcpy(state->negated, A->a, (size_t)A->nnz * sizeof(*A->a));
-  if (!A->ghosts) A->a = state->negated; /* the caller's arrays stay as they are */
+  if (!A->ghosts) A->a = state->negated; /* the caller's arrays do not change */
   for (int64_t k = 0; k < A->nnz; k++) A->a[k] = -A->a[k];
   return BAIStatusOf(BAI_OK);
 }

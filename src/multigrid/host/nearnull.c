@@ -1,11 +1,9 @@
-/*
-   Modes of levels on the host, and P that has them
-*/
+/* Modes of levels and their P on the host */
 #include "levels.h"
 #include <math.h>
 #include <string.h>
 
-/* Sum of conj(x) y over the rows of an aggregate */
+/* The sum of conj(x) y over the rows of an aggregate */
 static BAIScalar Dot(const BAIInt *row, BAIInt count, int modes, const BAIScalar *x, const BAIScalar *y)
 {
   BAIScalar sum = 0;
@@ -15,8 +13,8 @@ static BAIScalar Dot(const BAIInt *row, BAIInt count, int modes, const BAIScalar
 }
 
 /*
-   An aggregate's rows of P, orthonormal but for columns of zeros, by Gram and Schmidt, each mode made orthogonal twice
-   to those before it. r, modes x modes: the modes are P times this
+   Orthonormalizes an aggregate's rows of P by Gram-Schmidt with reorthogonalization; dependent columns become zero. The
+   modes are P times r, which is modes x modes
 */
 static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAIScalar *mode, BAIScalar *P,
                            BAIScalar *r)
@@ -46,7 +44,6 @@ static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAI
   }
 }
 
-/* Rows of a point are those that fields said */
 BAIStatus BAIHostTakeModes(BAILevelsState state)
 {
   const BAIInt n     = state->level[0].A.n;
@@ -89,7 +86,7 @@ BAIStatus BAIHostOrthonormalize(BAILevelsState state, BAIHostLevel *L)
     return BAIStatusOf(BAI_ERR_MEMORY);
   }
   BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
-  memset(L->P, 0, n * (size_t)modes * sizeof(*L->P)); /* of rows in no aggregate */
+  memset(L->P, 0, n * (size_t)modes * sizeof(*L->P)); /* for rows in no aggregate */
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++)
     Orthonormalize(list + first[c], first[c + 1] - first[c], modes, state->mode, L->P,

@@ -1,10 +1,9 @@
-/*
-   Levels by places on the host: rows are renumbered so that those of an aggregate follow each other, and blocks are cut
-*/
+/* Levels by places on the host: renumbering of rows so that those of an aggregate are consecutive, and blocks */
 #include "levels.h"
 #include <string.h>
 
-/* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
+/* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate
+   come last */
 static BAIStatus Order(BAILevelsState state)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
@@ -38,11 +37,11 @@ static BAIStatus Order(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Blocks of whole aggregates: each begins with the first one at or behind a multiple of step. The size of the largest
- */
+/* Cuts blocks of whole aggregates: each begins with the first aggregate at or behind a multiple of step. Returns the
+   size of the largest */
 static BAIInt Cut(BAIHostLevel *L, BAIInt step)
 {
-  const BAIInt end  = L->A.n - L->alone; /* behind the last aggregate; rows that are alone follow */
+  const BAIInt end  = L->A.n - L->alone; /* end of the last aggregate, where rows in no aggregate begin */
   BAIInt       most = 0, c = 0;
 
   L->blocks = 0;
@@ -66,7 +65,6 @@ static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The matrix by places */
 BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
 {
   const BAILevelsState other  = BAILevelsStateOf(state->p.like);
@@ -117,7 +115,7 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
         }
         if (!outside) L->split[p] = at;
       }
-      for (; at < L->i[p + 1]; at++) { /* in the place of the diagonal entry, or of several */
+      for (; at < L->i[p + 1]; at++) { /* pads the space of the diagonal entry, or of several */
         L->j[at] = p;
         L->a[at] = 0;
       }
@@ -135,8 +133,8 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
 }
 
 /*
-   The inverse of the last level, by Gauss and Jordan without pivoting, as the diagonal is what is largest in a definite
-   matrix. An unknown whose pivot is only rounding is left out, so a singular one has a generalized inverse
+   Inverts the last level by Gauss-Jordan elimination without pivoting, as the diagonal dominates in a definite matrix.
+   Unknowns whose pivot is only rounding are left out, so a singular matrix gets a generalized inverse
 */
 BAIStatus BAIHostInvert(BAILevelsState state)
 {

@@ -1,15 +1,15 @@
 /*
-   Aggregates of the finest level that users give to a PCBAIMG: a coarsening beside those of the engine
+   Aggregates of the finest level that the user gives to a PCBAIMG: a source of aggregates besides those of the engine
 */
 #include "../../multigrid/hierarchy.h" /*I "petscbai.h" I*/
 #include <petsc/private/pcimpl.h>
 
 struct BAIAggregates_ {
   IS            is;
-  PetscInt      n;         /* Points of this rank: rows, or with a near null space what the block size makes of them */
-  BAIInt       *aggregate; /* The aggregate of each point, or -1 */
-  BAIInt       *field;     /* The number of each aggregate as an unknown, as that of its first row */
-  const BAIInt *level[1];  /* The array that the engine gets as BAILevelsParameters.aggregate */
+  PetscInt      n;         /* points of this rank: rows, or with a near null space, rows over the block size */
+  BAIInt       *aggregate; /* aggregate of each point, or -1 */
+  BAIInt       *field;     /* field of each aggregate, which is the field of its first row */
+  const BAIInt *level[1];  /* array for BAILevelsParameters.aggregate */
 };
 
 /*@
@@ -68,7 +68,7 @@ PetscErrorCode BAIAggregatesDestroy(BAIAggregates *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every aggregate has rows, and no more than a block holds. rows: how many each has, on return */
+/* Checks that every aggregate has rows, at most as many as a block; returns in rows the number of rows of each */
 static PetscErrorCode CheckAggregates(PetscInt n, PetscInt unknowns, const PetscInt of[], PetscInt rows[])
 {
   PetscInt count = 0;
@@ -94,7 +94,7 @@ static PetscErrorCode CheckAggregates(PetscInt n, PetscInt unknowns, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The aggregates of users, if there are any, as the engine takes them */
+/* Passes the user's aggregates, if there are any, to the engine */
 PetscErrorCode BAIAggregatesOfUsers(const BAI *bai, Mat A, BAILevelsParameters *p)
 {
   const BAIAggregates g        = bai->hierarchy->aggregates;

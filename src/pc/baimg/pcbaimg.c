@@ -10,7 +10,7 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
 
   PetscFunctionBegin;
   if (bai->hierarchy->deferred) {
-    bai->hierarchy->ready = PETSC_FALSE; /* levels of other values are not to be applied */
+    bai->hierarchy->ready = PETSC_FALSE; /* levels of other values must not be applied */
     pc->failedreason      = PC_NOERROR;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -19,7 +19,7 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the precision of levels where users do not. harmless: the KSP keeps the residual itself, so rounding in the
+/* Chooses the precision of levels unless the user has. harmless: the KSP keeps the residual itself, so rounding in the
    levels does no harm */
 static PetscErrorCode ChoosePrecision(PC pc, PetscBool harmless)
 {
@@ -27,7 +27,8 @@ static PetscErrorCode ChoosePrecision(PC pc, PetscBool harmless)
 
   PetscFunctionBegin;
   if (h->options.single != PETSC_BOOL3_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
-  if (pc->reusepreconditioner && h->ready) PetscFunctionReturn(PETSC_SUCCESS); /* another one would be of new values */
+  /* new levels would belong to new values */
+  if (pc->reusepreconditioner && h->ready) PetscFunctionReturn(PETSC_SUCCESS);
   if (!harmless) {
     if (h->info.single) h->single = 0;
   } else if (!h->single) h->single = BAI_SINGLE_IN_RANGE;
@@ -75,7 +76,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros and rows of all levels, as multiples of those of the finest, which may be none */
+/* Computes the nonzeros and rows of all levels, relative to those of the finest, which may be 0 */
 static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
 {
   *operators = *grids = 1;
@@ -104,7 +105,6 @@ static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The table, or one line */
 PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
 {
   const BAIHierarchy   h = bai->hierarchy;

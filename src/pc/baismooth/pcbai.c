@@ -6,13 +6,13 @@
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 typedef struct {
-  BAI           bai;             /* the first, as what KSPBAI has as well expects it there */
-  char          needs_fixed[64]; /* the KSP met outside, if it expects a fixed preconditioner and this is none */
+  BAI           bai;             /* first member, as code shared with KSPBAI expects */
+  char          needs_fixed[64]; /* type of the outer KSP, if it needs a fixed preconditioner and this is none */
   BAIScaling    scaling;
-  PetscObjectId scaled; /* the matrix that scaling was looked for */
+  PetscObjectId scaled; /* matrix for which scaling was decided */
 } PC_BAI;
 
-/* Whether the units of a matrix have to be looked at */
+/* Whether diagonal entries show that units may be mixed */
 static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
 {
   Vec       d;
@@ -29,8 +29,8 @@ static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix to relax with: scaled, if the local sweeps are damped by rows, which depends on units. Whether it has to
-   be is found once for a matrix, and again for values that a scaling does not fit */
+/* Gets the matrix to relax with, scaled if necessary: damping by rows depends on units. The need is determined once for
+   each matrix, and again for values that the scaling does not fit */
 static PetscErrorCode GetMatrix(PC pc, Mat *A)
 {
   PC_BAI       *p = (PC_BAI *)pc->data;
@@ -73,8 +73,8 @@ static PetscErrorCode PCSetUp_BAI(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Global iterations for A x = b; bai is that of the PC, or its transpose. Of a matrix that is scaled with w these are
-   for w A w y = w b, where x = w y */
+/* Does global iterations for A x = b; bai belongs to the PC, or is its transpose. With a scaling w they solve w A w y =
+   w b, where x = w y */
 static PetscErrorCode Run(PC pc, BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt its, const BAIStep *step)
 {
   const BAIScaling *s = &((PC_BAI *)pc->data)->scaling;
@@ -91,7 +91,7 @@ static PetscErrorCode Run(PC pc, BAI *bai, Vec b, Vec x, PetscBool guess_zero, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up again if the last set-up failed, an option was set since, or PETSc works on another stream now */
+/* Sets up again if the last set-up failed, an option has changed, or PETSc works on another stream */
 static PetscErrorCode SetUpIfAsked(PC pc)
 {
   BAI      *bai = (BAI *)pc->data;
@@ -104,7 +104,7 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds what follows from the values of the matrix, in the first application after a set-up */
+/* Finds a value that depends on the matrix at the first application after a set-up */
 static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, PetscReal *), PetscReal *value)
 {
   PetscErrorCode code;
@@ -118,7 +118,7 @@ static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where all blocks read the same x, an omega above one is compared with the eigenvalue that bounds it */
+/* Compares an omega above 1 with the eigenvalue that bounds it, in modes whose blocks all read the same x */
 static PetscErrorCode CheckOmega(BAI *bai)
 {
   const BAIMode mode = BAIModeOf(bai);
@@ -142,7 +142,7 @@ static PetscErrorCode CheckOmega(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An application, with the weights of a polynomial if there is one */
+/* The step of an application, weighted by a polynomial if there is one */
 static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
 {
   PetscFunctionBegin;
@@ -169,8 +169,8 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A smoothing step. omega auto is for these; applied to a vector by a Krylov method over-relaxation gains nothing for
- * sure */
+/* The step of a smoothing step, to which omega auto applies; in an application by a Krylov method over-relaxation has
+   no certain gain */
 static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep *step)
 {
   PetscFunctionBegin;
@@ -181,7 +181,7 @@ static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
+/* Does all sweeps of a smoothing step at once, without residuals and work vectors */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol,
                                             PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its,
                                             PetscBool guess_zero, PetscInt *its_done,
@@ -199,8 +199,8 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
     bai->options.its, its, most);
   PetscCall(SetUpIfAsked(pc));
   PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
-  if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x
-                             nearer */
+  /* A polynomial starts again in each iteration of the KSP, which converges if one of them reduces the error */
+  if (step.fourth_kind) {
     for (PetscInt k = 0; k < its; k++)
       PetscCall(Run(pc, bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step));
   } else PetscCall(Run(pc, bai, b, x, guess_zero, its * bai->options.its, &step));
@@ -215,7 +215,7 @@ static PetscBool IsFixed(const BAI *bai)
   return (PetscBool)(BAIModeOf(bai) == BAI_MODE_SYNC || BAIModeOf(bai) == BAI_MODE_COLOR);
 }
 
-/* The error of an option with which there is no transposed application */
+/* Raises the error for an option that prevents a transposed application */
 static PetscErrorCode NoTranspose(const BAI *bai, const char option[], const char value[], const char allowed[])
 {
   char name[PETSC_MAX_OPTION_NAME];
@@ -226,7 +226,7 @@ static PetscErrorCode NoTranspose(const BAI *bai, const char option[], const cha
           value, allowed);
 }
 
-/* Refuses iterations whose operator changes, or has a transpose that does not consist of sweeps with A^T */
+/* Raises an error for iterations whose operator changes, or whose transpose does not consist of sweeps with A^T */
 static PetscErrorCode CheckTransposed(const BAI *bai)
 {
   const BAIOptions *o = &bai->options;
@@ -243,9 +243,8 @@ static PetscErrorCode CheckTransposed(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Applies the transpose: the same iterations with A^T. Colours take their turns in the reverse order of an
-   application, whose last iteration is forward if they are odd in number. With a symmetric A the same engine does
-   them */
+/* Applies the transpose: iterations with A^T, whose colours take turns in reverse order; the last iteration of an
+   application with an odd number of iterations is forward. With a symmetric A the same engine does them */
 static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
 {
   BAI      *bai = (BAI *)pc->data, *transposed = bai;
@@ -268,7 +267,7 @@ static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says once if the KSP counts on a preconditioner that is the same linear operator every time, and this is not */
+/* Warns once if the KSP needs a fixed linear preconditioner, and this is none */
 static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
 {
   PC_BAI   *p   = (PC_BAI *)pc->data;
@@ -353,7 +352,7 @@ static BAI *DataOf(PetscObject pc)
 static PetscErrorCode GetDM(PetscObject pc, DM *dm)
 {
   PetscFunctionBegin;
-  *dm = ((PC)pc)->dm; /* PCGetDM() makes one */
+  *dm = ((PC)pc)->dm; /* PCGetDM() would create one */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

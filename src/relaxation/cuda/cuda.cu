@@ -1,12 +1,12 @@
 /*
-   The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, plan.cu chooses the kernels, sweep.cu
+   The CUDA backend: its operations for the engine. sliced.cu stores the matrix, plan.cu chooses kernels, sweep.cu
    launches them
 */
 #include "../coloring.h"
 #include "state.h"
 #include <string.h>
 
-/* A function of the backend that uses the C++ library */
+/* Wraps a function of the backend that uses the C++ library */
 template <auto function, typename... Arguments>
 static BAIStatus Caught(Arguments... arguments)
 {
@@ -15,7 +15,7 @@ static BAIStatus Caught(Arguments... arguments)
 
 static void Destroy(BAIState state)
 {
-  (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
+  (void)cudaStreamSynchronize(state->stream); /* kernels may still write to pinned memory */
   BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAIContextClose(state);
@@ -61,8 +61,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   return status;
 }
 
-/* A vector where kernels can read it: as it is, or in the staged[k] that stands in for it, copied if its values matter
- */
+/* Gets a vector in memory that kernels can read: itself, or staged[k], copied if copy */
 static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const BAIScalar *vector, bool copy,
                        BAIScalar **on_device)
 {
@@ -75,7 +74,7 @@ static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const 
   return BAIStatusOf(BAI_OK);
 }
 
-/* The vector that sweeps use: the one on the device, or a rounded copy of it */
+/* Gets the vector that sweeps use: the one on the device, or a rounded copy */
 static BAIStatus Round(BAIState state, int k, size_t n, bool copy, void **vector)
 {
   *vector = state->on_device[k];
@@ -130,7 +129,7 @@ static BAIStatus Unbind(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Bytes that a global iteration reads and writes, each counted once; on the chip only those of x */
+/* The bytes that a global iteration reads and writes, each counted once; on the chip only x */
 static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
 {
   const BAISliced *A     = &state->A;

@@ -1,5 +1,5 @@
 /*
-   Stands in for the CUDA backend where the library is built without nvcc: it can do nothing, and so nothing is created
+   Replaces the CUDA backend in builds without nvcc: it has no operations, so nothing can be created
 */
 #include "../../multigrid/backend.h"
 #include "../shared.h"

@@ -1,17 +1,16 @@
 /*
-   Exchange of x between ranks whose devices reach each other's memory: see ../exchange.h. Mailboxes are shared by the
-   handles of CUDA's inter-process communication. An exchange is one kernel, in the order of the stream. If x goes in
-   copies, these are on a stream of their own: the kernel first packs what is copied, as if this rank were its own only
-   peer, and then waits for the peers. The host waits for nothing
+   Exchange of x between ranks whose devices access each other's memory, see ../exchange.h. Mailboxes are shared by
+   handles of CUDA's inter-process communication. An exchange is one kernel, in stream order. If x is copied, copies are
+   on a stream of their own: the kernel first packs the values, as if this rank were its only peer, and then waits for
+   the peers. The host does not wait
 */
 #include "sweep.h"
 #include <algorithm>
 
 enum {
-  MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
+  MOST_BLOCKS = 128 /* thread blocks at work at the same time on any present device */
 };
 
-/* The contents of a BAIHandle */
 typedef struct {
   BAISharedHandle memory;
   BAISharedDevice device;
@@ -20,22 +19,22 @@ typedef struct {
 
 static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
 
-/* Where copies of an exchange come from; two take turns */
+/* Sources of the copies of an exchange; two alternate */
 typedef struct {
-  char       *values; /* sends, peer by peer */
-  void      **to;     /* sends: the place of each value */
-  BAIFlag    *flag;   /* the exchange, which is copied as well */
-  BAIFlag   **tell;   /* one pointer to it */
+  char       *values; /* sends, by peer */
+  void      **to;     /* sends: address of each value */
+  BAIFlag    *flag;   /* number of the exchange, which is copied as well */
+  BAIFlag   **tell;   /* a pointer to flag */
   cudaEvent_t packed, copied;
 } Parcel;
 
 struct BAICUDACopies_ {
   Parcel                 parcel[2] = {};
   cudaStream_t           stream    = nullptr;
-  int                   *row;   /* sends, peer by peer, on the device */
-  std::vector<size_t>    first; /* peers+1: the sends of each */
-  std::vector<char *>    to[2]; /* peers: its ghosts in even and odd exchanges, */
-  std::vector<BAIFlag *> tell;  /* and the flag that is this rank's to set there */
+  int                   *row;   /* sends, by peer, on the device */
+  std::vector<size_t>    first; /* peers+1: sends of each */
+  std::vector<char *>    to[2]; /* peers: its ghosts in even and odd exchanges */
+  std::vector<BAIFlag *> tell;  /* peers: flag that this rank sets there */
 
   ~BAICUDACopies_()
   {
@@ -54,14 +53,14 @@ static __device__ inline void Send(int n, BAISends sends, const void *x)
     BAIStoreFar(static_cast<V *>(sends.to[k]), static_cast<const V *>(x)[sends.row[k]]);
 }
 
-/* The time from one exchange to the next */
+/* Measures the time between exchanges */
 typedef struct {
   int                 swept;  /* sweeps took this time */
-  unsigned long long *last;   /* since the last exchange ended, then; */
-  double             *worked; /* the host has the sum */
+  unsigned long long *last;   /* time of the end of the last exchange */
+  double             *worked; /* sum on the host */
 } Interval;
 
-/* Called by one thread, when the exchange that began then ends */
+/* Ends an exchange that began at start; called by one thread */
 static __device__ inline void EndExchange(const Interval &interval, unsigned long long start)
 {
   volatile double *worked = interval.worked;
@@ -70,8 +69,8 @@ static __device__ inline void EndExchange(const Interval &interval, unsigned lon
   *interval.last = BAINanoseconds();
 }
 
-/* x to the ghosts of peers; the last thread block sets the flags there, if it is to tell them, and waits for those
-   here */
+/* Writes x to the ghosts of peers; the last thread block sets the flags there, if it must, and waits for those of the
+   peers */
 static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell,
                                 BAIFlag *told, BAIFlag exchanges, unsigned *arrived, Interval interval, int *stalled,
                                 int *stalled_host)
@@ -99,7 +98,7 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
   if (!threadIdx.x && interval.last) EndExchange(interval, start);
 }
 
-/* A mailbox for the ghosts, and the handle by which peers open it */
+/* Creates a mailbox for the ghosts, and the handle by which peers open it */
 BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
 {
   const size_t values = (size_t)state->nghost;
@@ -114,7 +113,6 @@ BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The mailboxes of all peers */
 static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
 {
   BAISharedDevice mine;
@@ -131,7 +129,6 @@ static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The tile of each row that is sent */
 static BAIStatus Tiles(BAIState state, const BAIPeers *peers, std::vector<BAIInt> &tile)
 {
   const BAISliced &A = state->A;
@@ -142,7 +139,7 @@ static BAIStatus Tiles(BAIState state, const BAIPeers *peers, std::vector<BAIInt
   return BAIStatusOf(BAI_OK);
 }
 
-/* The longest run of tiles that send nothing */
+/* Finds the longest sequence of tiles that send nothing */
 static void FindQuiet(const std::vector<int> &first, BAISends *sends)
 {
   int from = 0;
@@ -156,7 +153,7 @@ static void FindQuiet(const std::vector<int> &first, BAISends *sends)
   }
 }
 
-/* Allocates the parcels and finds where copies go */
+/* Allocates the parcels, and finds the destinations of copies */
 static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const std::vector<Handle> &theirs,
                               const std::vector<BAIFlag *> &tell)
 {
@@ -185,7 +182,7 @@ static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const std::
   return BAIStatusOf(BAI_OK);
 }
 
-/* Opens the mailboxes of peers, and finds where each value goes that is sent, tile by tile */
+/* Opens the mailboxes of peers, and finds the destination of each sent value, ordered by tile */
 BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
 {
   BAICUDAExchange *e = &state->exchange;
@@ -226,7 +223,8 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   return peers->copies ? CreateCopies(state, peers, theirs, tell) : BAIStatusOf(BAI_OK);
 }
 
-/* A kernel that sends values, tells peers, or itself, of the exchange, and waits for as many of them */
+/* Launches a kernel that sends values, tells peers, or this rank, the number of the exchange, and waits for their
+   flags */
 static BAIStatus Run(BAIState state, int sends, const BAISends &where, int peers, BAIFlag *const *tell, BAIFlag *told,
                      BAIFlag exchange, const Interval &interval)
 {
@@ -239,7 +237,7 @@ static BAIStatus Run(BAIState state, int sends, const BAISends &where, int peers
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies on a stream of their own, of what a kernel has packed; the flag of each follows its values */
+/* Copies packed values on a stream of their own; the flag of each peer follows its values */
 static BAIStatus Copy(BAIState state)
 {
   BAICUDAExchange       *e      = &state->exchange;
@@ -291,7 +289,7 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   return Run(state, 0, {}, e->peers, NULL, told, now, {});
 }
 
-/* The mailbox stays, as peers may not have closed it yet; it goes with the rest of what connecting took */
+/* The mailbox stays, as peers may not have closed it yet; it is freed with the other memory of the connection */
 BAIStatus BAICUDADisconnect(BAIState state)
 {
   BAICUDAExchange *e = &state->exchange;

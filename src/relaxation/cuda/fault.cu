@@ -1,10 +1,10 @@
 /*
-   Flips bits of the matrix on the device: see fault.h
+   Flips bits of the matrix on the device, see fault.h
 */
 #include "../fault.h"
 #include "iterate.h"
 
-/* In each row that is hit, of the diagonal, its inverse, or a place for an entry, which may be an empty one */
+/* Flips a bit in each row that is hit: of the diagonal, its inverse, or a place for an entry, which may be empty */
 static __global__ void FlipEntries(BAISliced A, BAIFault fault, unsigned long long *flipped)
 {
   const int place = (int)(blockIdx.x * blockDim.x + threadIdx.x), tile = place / A.tile_rows, i = place % A.tile_rows;

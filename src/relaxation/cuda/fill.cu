@@ -1,5 +1,5 @@
 /*
-   Puts the entries of a CSR matrix where its slices have places for them
+   Stores the entries of a CSR matrix in its slices
 */
 #include "../theta.h"
 #include "sliced.h"
@@ -10,17 +10,17 @@
 #include <vector>
 
 enum {
-  LOADS_IN_FLIGHT = 4 /* of a lane that goes along its row: it reads memory in pieces of no less, 32 bytes */
+  LOADS_IN_FLIGHT = 4 /* of a lane that reads its row alone: memory is read in pieces of at least 32 bytes */
 };
 
-/* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits
- * of the least share, rows for whose a_ii 1 stands, and a hash of the pattern */
+/* Findings about the matrix: first row without a diagonal entry, whether an entry has no place, bits of the smallest
+   share, number of rows whose a_ii is replaced by 1, and a hash of the pattern */
 typedef struct {
   int                bad, different, least_share, units;
   unsigned long long pattern;
 } Findings;
 
-/* Of a set of entries the sum of these depends on every one of them: SplitMix64 (Steele, Lea and Flood, 2014) */
+/* The hash of an entry; sums of these depend on every entry of a set: SplitMix64 (Steele, Lea and Flood, 2014) */
 static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt k)
 {
   unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) +
@@ -31,28 +31,26 @@ static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt
   return z ^ z >> 31;
 }
 
-/* Sets a value of the matrix, which may be of single precision */
 static __device__ inline void SetValue(const BAISliced &A, void *a, long long at, BAIScalar value)
 {
   if (A.single) static_cast<BAISingle *>(a)[at] = BAISingle(value);
   else static_cast<BAIScalar *>(a)[at] = value;
 }
 
-/* The same of an entry outside the block, which is never a negative zero once it is rounded */
+/* Stores an entry outside the block, avoiding the negative zero, which rounding may produce */
 static __device__ inline void SetEntry(const BAISliced &A, void *a, long long at, BAIScalar value)
 {
   SetValue(A, a, at, (A.single ? BAIScalar(BAISingle(value)) : value) + BAIScalar(0));
 }
 
-/* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it
- * has places in its slice */
+/* The next places for entries of a row inside and outside its block; the latter may exceed the places in its slice */
 struct RowPut {
   const BAISliced &A;
   const BAISlice   s;
   const BAIOutside outside;
   const int        lane;
-  const bool       same_pattern; /* columns are there */
-  bool             different;    /* there was no place for an entry */
+  const bool       same_pattern; /* columns are stored already */
+  bool             different;    /* an entry had no place */
 
   __device__ RowPut(const BAISliced &A, int slice, int lane, bool same_pattern)
       : A(A), s(A.slice[slice]), outside(BAIOutsideOf(A, s, slice, lane)), lane(lane), same_pattern(same_pattern),
@@ -60,7 +58,7 @@ struct RowPut {
   {
   }
 
-  /* at: of the tile */
+  /* at: place in the tile */
   __device__ void Inside(int w, int at, BAIScalar value)
   {
     const long long to = s.loc + (long long)w * BAI_LANES + lane;
@@ -84,7 +82,7 @@ struct RowPut {
     SetEntry(A, A.off_a, outside.a + (long long)w * outside.step, value);
   }
 
-  /* Fills a row up with entries that are none; in the old pattern they are there already */
+  /* Pads a row with empty entries; in the same pattern they are there already */
   __device__ void NoneInside(int w, int at)
   {
     if (!same_pattern) Inside(w, at, 0);
@@ -98,15 +96,15 @@ struct RowPut {
   }
 };
 
-/* The sums and counts that a lane finds in a row, or all lanes in a long row */
+/* Sums and counts of a row, of one lane, or of all lanes for a long row */
 typedef struct {
   BAIScalar          d;
   BAIReal            sum, sum_outside;
-  int                inside, outside; /* entries */
+  int                inside, outside; /* number of entries */
   unsigned long long pattern;
 } RowSums;
 
-/* Each lane a row */
+/* Fills rows, one for each lane */
 static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first,
                                       RowPut &put, RowSums &r)
 {
@@ -152,7 +150,7 @@ static __device__ inline void SumUp(T *value)
   *value = BAIOfLane(BAISumOfWarp(*value), 0);
 }
 
-/* The values that all lanes have found, for all of them */
+/* Adds up the findings of all lanes, in each of them */
 static __device__ inline void SumUpLanes(RowSums *r)
 {
   SumUp(&r->d);
@@ -160,8 +158,7 @@ static __device__ inline void SumUpLanes(RowSums *r)
   SumUp(&r->sum_outside);
 }
 
-/* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
- * place that is kept for it has 0 */
+/* If 1 replaces a_ii, stores -1 in its place in the rest of A; if 1 might, but does not in this row, stores 0 there */
 static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut &put, RowSums &r,
                                       Findings *findings)
 {
@@ -173,17 +170,16 @@ static __device__ inline void PutUnit(const BAISliced &A, int place, int row, in
   r.d = stands ? 1 : 0;
 }
 
-/* With what a row is kept, once its entries are */
+/* Stores the data of a row that depend on its sums */
 static __device__ inline void FinishRow(const BAISliced &A, const BAIReal *given, int place, int row, const RowSums &r,
                                         int l1, int dominance, BAIReal *sums, Findings *findings)
 {
   const BAIReal share = given ? given[row] : dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
   if (isinf(A.sweep_single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d)))
-    atomicMin(&findings->bad, row); /* zero, or as good as that */
+    atomicMin(&findings->bad, row); /* zero, or too small */
   if (share < 1)
-    atomicMin(&findings->least_share,
-              __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
+    atomicMin(&findings->least_share, __float_as_int((float)share)); /* positive numbers are ordered like their bits */
   A.d[place] = r.d;
   if (A.sweep_single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
   else static_cast<BAIScalar *>(A.dinv)[place] = BAIScalar(1) / r.d;
@@ -194,7 +190,6 @@ static __device__ inline void FinishRow(const BAISliced &A, const BAIReal *given
   }
 }
 
-/* All threads of a block */
 static __device__ inline void AddPattern(unsigned long long pattern, Findings *findings)
 {
   pattern = BAISumOfBlock<BAI_THREADS>(pattern);
@@ -209,7 +204,7 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
   return false;
 }
 
-/* A warp fills a slice, but for rows in pieces. With same_pattern columns and empty places are left as they are */
+/* Fills a slice by a warp, except rows in pieces. With same_pattern columns and empty places do not change */
 static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
                             Findings *findings)
 {
@@ -221,7 +216,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
   if (slice < A.tiles * A.tile_slices) {
     const int row   = RowOfLane(A, slice, lane),
               place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
-              own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
+              own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to an existing value */
     RowPut put(A, slice, lane, same_pattern);
 
     if (!IsLong(A, slice, lane)) {
@@ -237,7 +232,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
       for (int w = r.outside; w < put.outside.width; w++) put.NoneOutside(w, own);
       if (put.different) findings->different = 1;
     }
-    if (A.off_first && !same_pattern) { /* what rounds a packed slice up */
+    if (A.off_first && !same_pattern) { /* padding of a packed slice */
       const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
 
       for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES)
@@ -247,19 +242,19 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
   AddPattern(r.pattern, findings);
 }
 
-/* Where a piece is in the matrix, which need not have the pattern that the piece is from: entries that are there, and
- * the number of the first one */
+/* Finds the entries of a piece in a matrix, whose pattern may be another: their number, and in first the number of the
+   first one */
 static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int row, BAIInt *first)
 {
   *first = C.i[row] + piece.at;
   return (int)max((BAIInt)0, min((BAIInt)piece.size, C.i[row + 1] - *first));
 }
 
-/* A warp a piece; what lies inside the block is counted only */
+/* Fills pieces, a warp for each; entries inside the block are only counted */
 static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, RowSums *sums, Findings *findings)
 {
   enum {
-    EACH = BAI_PIECE / BAI_LANES /* entries of a lane, all on their way at once */
+    EACH = BAI_PIECE / BAI_LANES /* entries of a lane, all loaded at once */
   };
   const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
   RowSums   r = {};
@@ -305,7 +300,7 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, R
   AddPattern(r.pattern, findings);
 }
 
-/* A warp a long row: what its pieces add up to, and its entries inside the block, in their order */
+/* Finishes long rows, a warp for each: sums its pieces, and stores its entries inside the block in order */
 static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const RowSums *pieces, BAIReal *sums,
                                   Findings *findings)
 {
@@ -363,8 +358,7 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
   AddPattern(pattern, findings);
 }
 
-/* Local sweeps of each place, if they depend on the block; found on the host, whose sums do not differ from time to
- * time */
+/* Finds the local sweeps of each place, if they depend on the block; on the host, whose sums are reproducible */
 static BAIStatus CountLocalSweeps(BAIState state)
 {
   state->local_sweeps = (long long)state->blocks * state->p.local_iters;
@@ -438,6 +432,6 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   }
   if (!status.code && !A.share && least < 1)
     status = BAIStatusOf(same_pattern ? BAI_ERR_PATTERN
-                                      : BAI_OK); /* the kernel in use knows of no shares: to be created anew */
+                                      : BAI_OK); /* the kernel in use has no shares, so it must be chosen again */
   return status.code ? status : CountLocalSweeps(state);
 }

@@ -1,5 +1,5 @@
 /*
-   The kernel for any matrix and any block size. The local sweeps read the entries inside the blocks from the caches
+   The kernel for any matrix and any block size. Local sweeps read the entries inside blocks from caches
 */
 #include "../fault.h"
 #include "../../common/scale.h"
@@ -10,14 +10,13 @@ enum {
   LOADS_IN_FLIGHT = 8 /* of a thread */
 };
 
-/* A fault keeps a row from being updated */
 static __device__ inline bool Stops(const BAISliced &A, const BAISweep &p, int row)
 {
   return BAIFaultStops(&p.fault, row, A.row ? A.block[row] : row / A.block_size);
 }
 
-/* A tile begins a global iteration; by all threads. In mode sync it reads the previous iterate, whatever has been
- * written since. Its neighbours are those that it reads from and those that read from it */
+/* Counts the reads of a tile that begins a global iteration; called by all threads. In mode sync it reads the previous
+   iterate, whatever has been written since. Neighbours are tiles that it reads from and tiles that read from it */
 template <BAIOrder order>
 static __device__ inline void CountReads(const BAISweep &p, int tile)
 {
@@ -30,7 +29,7 @@ static __device__ inline void CountReads(const BAISweep &p, int tile)
   }
 }
 
-/* Its new values can be seen; by all threads, who have written them */
+/* Counts the update of a tile when it can be seen; called by all threads after they have written it */
 static __device__ inline void CountUpdate(const BAISweep &p, int tile)
 {
   __syncthreads();
@@ -47,7 +46,7 @@ static __device__ __forceinline__ V PiecesOf(const BAISliced &A, int slice, int 
   return A.long_first ? BAISumOfPieces<V>(A, A.long_first[slice], A.long_first[slice + 1], lane) : V(0);
 }
 
-/* b minus what a row has outside its block and not in pieces */
+/* b minus the products of a row outside its block and not in pieces */
 template <BAIOrder order, typename V>
 static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISweep &p, int slice, int lane, int row,
                                                const V *x)
@@ -73,7 +72,7 @@ static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISwee
   return sum;
 }
 
-/* sum minus what a row has inside its block, but for the diagonal */
+/* sum minus the products of a row inside its block, without the diagonal */
 template <typename V, typename Columns>
 static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int lane, const Columns &loc_j,
                                               const V *loc_a, const V *y, V sum)
@@ -95,7 +94,7 @@ static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int
   return sum;
 }
 
-/* The largest exponent of what a tile's threads have, for all of them; called by all, who meet */
+/* The maximum of mine over the threads of a tile; a barrier, called by all */
 static __device__ inline int LargestExponent(int mine, int *largest)
 {
   if (!threadIdx.x) *largest = INT_MIN;
@@ -107,8 +106,8 @@ static __device__ inline int LargestExponent(int mine, int *largest)
   return *largest;
 }
 
-/* b - A x of a tile's rows goes to s, and zeros to y; xs is for the tile's x. Returns the largest exponent of what this
- * thread has found */
+/* Stores b - A x of a tile's rows in s, and zeros in y; xs has room for the tile's x. Returns the largest exponent of
+   this thread's residuals */
 template <BAIOrder order, typename Columns, typename V, typename I>
 static __device__ __forceinline__ int Residuals(const BAISliced &A, const BAISweep &p, int tile, const V *x,
                                                 const Columns &loc_j, V *xs, V *s, I *y)
@@ -136,7 +135,7 @@ static __device__ __forceinline__ int Residuals(const BAISliced &A, const BAISwe
   return exponent;
 }
 
-/* b minus what a tile's rows have outside their blocks goes to s, and x to y */
+/* Stores b minus the products of a tile's rows outside their blocks in s, and x in y */
 template <BAIOrder order, bool WATCHED, typename V>
 static __device__ __forceinline__ void SumsOutside(const BAISliced &A, const BAISweep &p, int tile, const V *x,
                                                    bool faulty, V *s, V *y)
@@ -158,7 +157,7 @@ static __device__ __forceinline__ void SumsOutside(const BAISliced &A, const BAI
   }
 }
 
-/* So many local sweeps of a tile, from and to y; with REFINED s is multiplied by scale first */
+/* Does iters local sweeps of a tile on y; with REFINED first multiplies s by scale */
 template <bool WATCHED, bool REFINED, typename Columns, typename V, typename I>
 static __device__ __forceinline__ void LocalSweeps(const BAISliced &A, const BAISweep &p, int tile, int most,
                                                    const Columns &loc_j, BAIReal scale, bool faulty, const V *s, I *&y,
@@ -193,7 +192,7 @@ static __device__ __forceinline__ void LocalSweeps(const BAISliced &A, const BAI
   }
 }
 
-/* The rows of a tile, once y has what the local sweeps have found */
+/* Updates the rows of a tile from y, the result of the local sweeps */
 template <bool WATCHED, bool REFINED, typename V, typename I>
 static __device__ __forceinline__ void Update(const BAISliced &A, const BAISweep &p, int tile, int iteration,
                                               const V *x, V *next, BAIReal scale, bool faulty, const I *y)
@@ -211,8 +210,8 @@ static __device__ __forceinline__ void Update(const BAISliced &A, const BAISweep
 }
 
 /*
-   x and sums are of type V. With REFINED the local sweeps find a correction, from zero, and are of type I: r is b - A
-   x, and what they read of it is multiplied by a power of two so that it fits that type
+   x and sums have type V. With REFINED local sweeps compute a correction of type I from zero: r is b - A x, and they
+   read r times a power of two that fits this type
 */
 template <typename Columns, typename V, BAIOrder order, bool WATCHED, bool REFINED, typename I>
 static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, const BAISweep &p)
@@ -235,7 +234,7 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
     if (A.long_first) BAIOwnPieces<order>(A, p, tile, x);
     if constexpr (REFINED) {
       __shared__ int largest;
-      V        *xs = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, where nothing else is yet */
+      V        *xs = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, in memory that is used later */
       const int exponent = Residuals<order>(A, p, tile, x, loc_j, xs, s, y);
 
       if (sizeof(I) < sizeof(V)) scale = BAIScaleOf(LargestExponent(exponent, &largest));
@@ -254,7 +253,6 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
   });
 }
 
-/* In the order that p says */
 template <typename Columns, typename V, bool WATCHED, bool REFINED = false, typename I = V>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
@@ -265,20 +263,20 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   else GoThroughTilesIn<Columns, V, BAI_TURNS, WATCHED, REFINED, I>(A, p);
 }
 
-/* The common case: native precision, and tiles whose places fit 16 bits */
+/* The common case: native precision, and tiles whose places fit in 16 bits */
 static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 {
   GoThroughTiles<BAINarrow, BAIScalar, false>(A, p);
 }
 
-/* Everything else, and faults and statistics */
+/* All other cases, including faults and statistics */
 static __global__ void __launch_bounds__(1024, 1) GenericAny(BAISliced A, BAISweep p)
 {
   if (A.single) GoThroughTiles<BAINarrowOrWide, BAISingle, true>(A, p);
   else GoThroughTiles<BAINarrowOrWide, BAIScalar, true>(A, p);
 }
 
-/* Blocks that refine, in any way; corrections are of type I */
+/* Blocks that refine; corrections have type I */
 template <typename I>
 static __device__ __forceinline__ void Refined(const BAISliced &A, const BAISweep &p)
 {

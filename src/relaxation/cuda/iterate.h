@@ -1,14 +1,14 @@
 /*
-   The iterate that thread blocks share: relaxed loads and stores at the scope of the device, which meet in its L2
-   cache. A complex entry is two reals, and may be seen half new.
+   The iterate that thread blocks share: relaxed loads and stores at the scope of the device, through its L2 cache. A
+   complex entry consists of two reals, and may be seen half new
 */
 #pragma once
 
 #include "../../common/cuda/atomic.h"
 #include "state.h"
 
-/* The row at place i of a tile if it is a block's own, -1 if there is none, or, if it belongs to an overlap, -2 minus
- * the row */
+/* The row at place i of a tile if it is an own row of a block, -1 if there is none, or -2 minus the row if it belongs
+   to an overlap */
 static __device__ inline int BAIOwnRowAt(const BAISliced &A, int tile, int i)
 {
   const int place = tile * A.tile_rows + i;
@@ -21,7 +21,6 @@ static __device__ inline int BAIRowOf(int own)
   return own < -1 ? -2 - own : own;
 }
 
-/* The row at place i of a tile, or -1 */
 static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
 {
   return BAIRowOf(BAIOwnRowAt(A, tile, i));
@@ -43,7 +42,7 @@ struct BAIPartOf<cuda::std::complex<R>> {
 template <typename V>
 using BAIRealOf = typename BAIPartOf<V>::Real;
 
-/* Read once and not soon again */
+/* Loads a value that is not needed again soon */
 template <typename V>
 static __device__ inline V BAIStreamed(const V *a)
 {
@@ -81,8 +80,8 @@ static __device__ inline BAIReal BAIAbs2(BAIReal value)
 #endif
 
 /*
-   x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load:
-   the flags of the tiles that wrote it have been seen, which removes older values from that cache
+   Loads x of another tile. If no thread writes it until this tile is done, the L1 cache may serve the load: this tile
+   has seen the flags of the tiles that wrote it, which removes older values from that cache
 */
 template <BAIOrder order, typename V>
 static __device__ inline V BAILoadOther(const V *x)
@@ -91,7 +90,7 @@ static __device__ inline V BAILoadOther(const V *x)
   else return BAILoad(x);
 }
 
-/* x of other ranks, which they may write while mode async iterates */
+/* Loads x of another rank, which may write it while mode async iterates */
 template <BAIOrder order, typename V>
 static __device__ inline V BAILoadGhost(const V *x)
 {
@@ -99,14 +98,14 @@ static __device__ inline V BAILoadGhost(const V *x)
   else return BAILoadFar(x);
 }
 
-/* x of a column outside the blocks */
+/* Loads x of a column outside the blocks */
 template <BAIOrder order, typename V>
 static __device__ inline V BAILoadColumn(const BAISliced &A, const V *x, const V *ghost, int col)
 {
   return col < A.n ? BAILoadOther<order>(x + col) : BAILoadGhost<order>(ghost + (col - A.n));
 }
 
-/* The filler of places without an entry: a negative zero, as zeros that are entries are positive */
+/* The padding of places without an entry: negative zero, as zero entries are positive */
 template <typename V>
 static __device__ inline V BAINoEntry()
 {
@@ -127,7 +126,7 @@ static __device__ inline bool BAIIsNoEntry(const cuda::std::complex<R> &a)
 }
 #endif
 
-/* Where off_j has the column of a row's entry w in a slice, and the column */
+/* The address in off_j of the column of a row's entry w in a slice; the column */
 static __device__ inline const int *BAIColumnAt(const BAISliced &A, const BAISlice &slice, int w, int lane)
 {
   return A.off_j + slice.off_j + (slice.by_delta ? w : (long long)w * BAI_LANES + lane);
@@ -138,8 +137,8 @@ static __device__ inline int BAIColumn(const BAISliced &A, bool by_delta, int ro
   return by_delta ? min(max(row + j, 0), A.cols - 1) : j; /* a row without an entry there has a zero */
 }
 
-/* Where the entries of a lane's row outside its block are: number w at a + w*step in off_a and at j + w*step_j in
- * off_j. Where they lie by columns some of them may be none */
+/* The position of the entries of a lane's row outside its block: entry w is at a + w*step in off_a and at j + w*step_j
+   in off_j. In columns, some of them may be padding */
 typedef struct {
   long long a, j;
   int       step, step_j, width;
@@ -167,7 +166,7 @@ static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, l
   return A.single ? BAIScalar(static_cast<const BAISingle *>(a)[at]) : static_cast<const BAIScalar *>(a)[at];
 }
 
-/* Columns inside a tile: of 16 bits, */
+/* Columns inside a tile, with 16 bits */
 struct BAINarrow {
   const uint16_t *j;
 
@@ -175,7 +174,7 @@ struct BAINarrow {
   __device__ int operator[](long long k) const { return j[k]; }
 };
 
-/* or of as many as it takes */
+/* Columns inside a tile, with 16 or 32 bits */
 struct BAINarrowOrWide {
   const void *j;
   bool        wide;

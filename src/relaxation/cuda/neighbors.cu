@@ -1,7 +1,7 @@
 /*
-   Which tiles each tile has to wait for in modes sync and color: those it reads from, before it may read, and those
-   that read from it, before it may overwrite what they read. And the order in which tiles take turns or queue: colour
-   by colour, so that those at work at the same time have no business with each other
+   The tiles that each tile waits for in modes sync and color: tiles it reads from, before it reads, and tiles that read
+   from it, before it overwrites their input. And the order of tiles in turns or in a queue: by colour, so that tiles at
+   work at the same time are not neighbours
 */
 #include "../coloring.h"
 #include "iterate.h"
@@ -11,18 +11,18 @@
 #include <memory>
 
 enum {
-  WORDS = 8192, /* of the bit map in shared memory, which has one bit for each tile that is looked for at a time */
+  WORDS = 8192, /* words of the bit set in shared memory, with one bit for each tile searched at a time */
   GRID  = 4096
 };
 
-typedef BAIKey Pair; /* tile, tile to wait for: the latter in the lower bits */
+typedef BAIKey Pair; /* a tile, and in the lower bits a tile to wait for */
 
-/* Calls mark for each column outside its block of a tile's rows but the long ones */
+/* Calls mark for each column outside its block of the rows of a tile, except long rows */
 template <typename Mark>
 static __device__ __forceinline__ void MarkSlices(const BAISliced &A, int tile, const Mark &mark)
 {
   enum {
-    AHEAD = 8 /* entries of a row on their way */
+    AHEAD = 8 /* entries of a row loaded ahead */
   };
 
   for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
@@ -44,7 +44,7 @@ static __device__ __forceinline__ void MarkSlices(const BAISliced &A, int tile, 
   }
 }
 
-/* The same for the long rows, whose entries lie one behind the other */
+/* Calls mark for the long rows, whose entries are contiguous */
 template <typename Mark>
 static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile, const Mark &mark)
 {
@@ -52,8 +52,7 @@ static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile
             last = A.long_first ? A.long_first[slice0 + A.tile_slices] : 0;
 
   if (first >= last) return;
-  const BAIPiece end =
-    A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows between lie one behind the other */
+  const BAIPiece  end    = A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows are contiguous */
   const long long behind = end.first + end.size;
 
 #pragma unroll 4
@@ -61,8 +60,8 @@ static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile
     mark(A.rest_j[at]);
 }
 
-/* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them,
- * of which those that there is room for are written. With more than the limit it is given up */
+/* Finds the tiles that each tile reads from, by entries and rows of overlaps, without repetition, as pairs in both
+   orders. Returns their number in *pairs_found, and writes those that fit in room. Gives up beyond the limit */
 static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit,
                                unsigned long long *pairs_found, Pair *pairs)
 {
@@ -81,7 +80,7 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
       if (too_many) return;
     }
     for (int window = 0; window < A.tiles; window += words * 32) {
-      const auto mark = [&](int row) { /* or a column */
+      const auto mark = [&](int row) { /* a row or a column */
                                        const int other = (unsigned)row < (unsigned)A.n
                                          ? (A.row ? A.place[row] : row) / A.tile_rows - window
                                          : -1;
@@ -124,7 +123,7 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
   }
 }
 
-/* Sorted pairs as lists, each pair once */
+/* Converts sorted pairs to lists without repetition */
 static __global__ void Split(int tiles, int bits, int n, const Pair *pairs, const int *distinct, BAINeighbors neighbors)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
@@ -137,7 +136,7 @@ static __global__ void Split(int tiles, int bits, int n, const Pair *pairs, cons
     neighbors.tile[distinct[k]] = (int)(pairs[k] & (((Pair)1 << bits) - 1)) << 1;
 }
 
-/* A warp a tile: sets the lowest bit of the neighbours whose turn is before the tile's */
+/* Sets the lowest bit of neighbours whose turn precedes the tile's; a warp for each tile */
 static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *rank)
 {
   const int tile = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
@@ -150,8 +149,8 @@ static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *
   }
 }
 
-/* A thread a tile: how many of its neighbours have a lower number; or, if they are given, writes these from first[tile]
- * on */
+/* Counts the neighbours of each tile with a lower number, or, if lower is given, writes them from first[tile] on; a
+   thread for each tile */
 static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int *lower)
 {
   const int tile = blockIdx.x * blockDim.x + threadIdx.x;
@@ -165,7 +164,7 @@ static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int 
   if (!lower) first[tile] = n;
 }
 
-/* The graph of tiles is a hundredth of the matrix, and is coloured on the host */
+/* Colours the graph of tiles on the host, as it has about a hundredth of the size of the matrix */
 static BAIStatus Color(BAIState state, bool needed)
 {
   const int                    tiles = state->A.tiles;
@@ -197,8 +196,7 @@ static BAIStatus Color(BAIState state, bool needed)
   return BAIUpload(state, (size_t)tiles, order.get(), &state->order);
 }
 
-/* Finds the pairs of Readers(), *n of them, or gives up if there are more than the limit; a tile's number has at most
- * the given bits */
+/* Finds the *n pairs of Readers(), or gives up beyond the limit; a tile's number has at most bits bits */
 static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *pairs, unsigned long long *n)
 {
   const BAISliced A       = state->A;
@@ -211,7 +209,7 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   unsigned long long *found = (unsigned long long *)counter.p;
 
   for (*n = 32 * (unsigned long long)A.tiles;
-       *n > room;) { /* more than most matrices need, else as many as were found */
+       *n > room;) { /* more than most matrices need; otherwise as many as were found */
     room = *n;
     BAITry(pairs->Allocate(state, room * sizeof(Pair)));
     CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
@@ -223,8 +221,8 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   return BAIStatusOf(BAI_OK);
 }
 
-/* If they are not needed, a graph of rows that differ much in length is given up as soon as it shows to have too many
- * neighbours for an order */
+/* Finds neighbours. Unless they are needed, it gives up a graph of rows with very different lengths as soon as it has
+   too many neighbours for an order */
 static BAIStatus FindNeighbors(BAIState state, bool needed)
 {
   const auto         limit = needed || !state->A.off_first
@@ -246,7 +244,7 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
   BAITry(other.Allocate(state, (size_t)n * sizeof(Pair)));
   BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
   BAITry(values.Allocate(state, 2 * (size_t)n * sizeof(unsigned)));
-  CUDATry(cudaMemsetAsync(values.p, 0, (size_t)n * sizeof(unsigned), state->stream)); /* nothing belongs to a pair */
+  CUDATry(cudaMemsetAsync(values.p, 0, (size_t)n * sizeof(unsigned), state->stream)); /* pairs have no values */
   sorted = (Pair *)other.p;
   BAITry(BAISortPairs(state, n, 2 * bits, (Pair *)pairs.p, sorted, (unsigned *)values.p, (unsigned *)values.p + n));
   BAITry(BAICountDistinct(state, n, sorted, (int *)distinct.p, &all));

@@ -1,33 +1,33 @@
 /*
-   The kernel whose thread blocks do one tile each and are gone: of matrices that do not fit the chip, in blocks of
-   consecutive rows of much the same length, all of which do as many local sweeps, damped alike. Nobody waits for
-   anybody, and the device hands the tiles out: so there are fewer instructions than in stream.cu, on which the time of
-   an iteration depends in single precision
+   The kernel whose thread blocks do one tile each and end: for matrices that do not fit on the chip, in blocks of
+   consecutive rows of similar length, with equal numbers of local sweeps and equal damping. Thread blocks do not wait,
+   and the device assigns the tiles. So it has fewer instructions than stream.cu, which determine the time of an
+   iteration in single precision
 
-   Of modes sync and launch a launch is one global iteration, and of mode color one turn. Of the queue of mode async it
-   is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the device goes through them in
-   this order. Were a tile begun anew before it is done, which takes tiles that are at work for as long as all others
-   together, two updates would race.
+   In modes sync and launch a launch is one global iteration, and in mode color one turn. In the queue of mode async it
+   is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the device starts thread blocks in
+   this order. Two updates would race if a tile were started again before it is done, that is if it took as long as all
+   the others together.
 
-   Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is
-   about to be overwritten
+   Traffic per row and global iteration: that of stream.cu, and 8 bytes with momentum, which reads the x that is about
+   to be overwritten
 */
 #include "../../common/cuda/follow.h"
 #include "sweep.h"
 
 enum {
-  INSIDE  = 2, /* entries of a row inside its block, at most: blocks are along the lines of a grid */
-  OUTSIDE = 5  /* of those outside, which are on their way at a time */
+  INSIDE  = 2, /* largest number of entries of a row inside its block: blocks are along the lines of a grid */
+  OUTSIDE = 5  /* entries outside the block that are loaded at a time */
 };
 
-/* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 registers, in
- * double 64 */
+/* Number of tiles of 512 rows that must fit on a multiprocessor, which means at most 32 registers in single precision,
+   and 64 in double */
 static constexpr int LeastBlocks(bool single)
 {
   return single ? 4 : 2;
 }
 
-/* The compiler is not to find these anew where they are used: that takes instructions */
+/* Keeps the compiler from computing value again where it is used, which takes instructions */
 static __device__ inline void Keep(int &value)
 {
   asm("" : "+r"(value));
@@ -40,8 +40,8 @@ static __device__ inline void Keep(const V *&pointer)
   __builtin_assume(__isGlobal(pointer));
 }
 
-/* s loses what a row has outside its block, of entries that were fetched. Columns are counted from base; from is x +
- * base, far the ghosts less the rows of x */
+/* Subtracts the products of a row outside its block from s, for entries that were loaded. Columns are relative to base;
+   from is x + base, far the ghosts minus the rows of x */
 template <bool GHOSTS, BAIOrder order, typename V>
 static __device__ __forceinline__ void Subtract(const BAISliced &A, const V *x, const V *far, const V *from, int base,
                                                 const V (&value)[OUTSIDE], const int (&col)[OUTSIDE], V &s)
@@ -62,7 +62,7 @@ static __device__ __forceinline__ void Subtract(const BAISliced &A, const V *x, 
   for (int w = 0; w < OUTSIDE; w++) s -= value[w] * other[w];
 }
 
-/* The x of a row after the local sweeps of its tile; shared has room for two x of the tile */
+/* x of a row after the local sweeps of its tile; shared has room for two x of the tile */
 template <typename V>
 static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[INSIDE], const int (&j)[INSIDE], V s,
                                                 V dinv, V xi, V *shared)
@@ -86,7 +86,7 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[
   return y;
 }
 
-/* The order is BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
+/* The order is BAI_FLAGS in mode sync, and BAI_QUEUE otherwise */
 template <bool GHOSTS, BAIOrder order, typename V>
 static __device__ __forceinline__ void DoTile(const BAISliced &A, const BAISweep &p)
 {
@@ -159,7 +159,7 @@ static __device__ __forceinline__ void DoTile(const BAISliced &A, const BAISweep
   if constexpr (GHOSTS && queue) BAISendTile(p, (int)tile, x);
 }
 
-/* A kernel for more than the queue would take more registers, and so fewer thread blocks would be at work */
+/* A kernel for all orders would take more registers, so fewer thread blocks would be at work */
 template <bool GHOSTS>
 static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(false)) Once(BAISliced A, BAISweep p)
 {

@@ -1,13 +1,13 @@
 /*
-   The sums of all pieces of long rows, a warp a piece
+   The sums of all pieces of long rows, a warp for each piece
 */
 #include "pieces.h"
 
 enum {
-  ALL = BAI_PIECE / BAI_LANES /* of a lane's entries are on their way at once */
+  ALL = BAI_PIECE / BAI_LANES /* entries of a lane, all loaded at once */
 };
 
-/* x is read as where flags see to it that nobody writes it */
+/* x is read as if flags ensured that it does not change */
 template <typename Sum, typename V>
 static __device__ __forceinline__ void SumPiece(const BAISliced &A, int k, const void *x, const void *ghost)
 {

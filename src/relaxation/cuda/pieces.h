@@ -1,14 +1,14 @@
 /*
-   Long rows: what they have outside the block is cut into pieces, each the work of a warp. Where blocks wait for each
-   other, those of a tile are its thread block's; else all thread blocks share them
+   Long rows: their entries outside the block are divided into pieces, each summed by a warp. If blocks wait for each
+   other, a thread block sums the pieces of its own tile; otherwise all thread blocks share the pieces
 */
 #pragma once
 
 #include "sweep.h"
 #include "../../common/cuda/warp.h"
 
-/* The piece's sum of products, of type Sum, in lane 0 of the warp that calls it; loads that do not depend on each other
- * are on their way at once */
+/* The sum of products of a piece, of type Sum, in lane 0 of the calling warp, with several independent loads in
+   flight */
 template <BAIOrder order, typename Sum, typename V, int LOADS_IN_FLIGHT = 4>
 static __device__ inline Sum BAISumPiece(const BAISliced &A, const BAIPiece &piece, const V *x, const V *ghost)
 {
@@ -36,15 +36,15 @@ static __device__ inline Sum BAISumPiece(const BAISliced &A, const BAIPiece &pie
   return BAISumOfWarp(sum);
 }
 
-/* Whether all thread blocks share the pieces; they are then found for the first iteration before the launch, and for
- * each of the others by those who do the one before */
+/* Whether all thread blocks share the pieces. Their sums are then computed before the launch for the first iteration,
+   and in each iteration for the next */
 template <BAIOrder order>
 static __device__ inline bool BAISharesPieces(const BAISweep &p)
 {
   return order == BAI_OWN || order == BAI_QUEUE || !p.done;
 }
 
-/* Each warp of the thread block finds the sums of some of these pieces */
+/* Computes the sums of pieces first to last - 1, by the warps of the thread block */
 template <BAIOrder order, typename V>
 static __device__ inline void BAISumPieces(const BAISliced &A, const BAISweep &p, int first, int last, const V *x)
 {
@@ -55,7 +55,7 @@ static __device__ inline void BAISumPieces(const BAISliced &A, const BAISweep &p
   }
 }
 
-/* Called by all threads before they ask for sums: those of the tile's own rows, if it does not share them */
+/* Computes the sums for the tile's own rows, unless pieces are shared; called by all threads before they need sums */
 template <BAIOrder order, typename V>
 static __device__ inline void BAIOwnPieces(const BAISliced &A, const BAISweep &p, int tile, const V *x)
 {
@@ -66,7 +66,7 @@ static __device__ inline void BAIOwnPieces(const BAISliced &A, const BAISweep &p
   __syncthreads();
 }
 
-/* Of all pieces, those that whoever does this tile finds for the next iteration */
+/* Computes the share of this tile in the sums of all pieces, for the next iteration */
 template <BAIOrder order, typename V>
 static __device__ inline void BAISharedPieces(const BAISliced &A, const BAISweep &p, int tile, int iteration,
                                               const V *x)
@@ -76,8 +76,7 @@ static __device__ inline void BAISharedPieces(const BAISliced &A, const BAISweep
                       (int)((long long)A.pieces * (tile + 1) / A.tiles), x);
 }
 
-/* Called by all lanes, for the long rows of their slice: the sum of the pieces of each one's row, in the same order
- * every time */
+/* The sum of the pieces of each lane's row, in a fixed order; called by all lanes for the long rows of their slice */
 template <typename V>
 static __device__ inline V BAISumOfPieces(const BAISliced &A, int first, int last, int lane)
 {
@@ -96,6 +95,6 @@ static __device__ inline V BAISumOfPieces(const BAISliced &A, int first, int las
   return mine;
 }
 
-/* Computes the sums of all pieces, from an x that nobody writes meanwhile; for residuals in native precision even if
-   the matrix is in single */
+/* Computes the sums of all pieces for an x that does not change meanwhile; native: in native precision, for residuals,
+   even if the matrix is in single precision */
 BAIStatus BAIPiecesRun(BAIState, const void *x, bool native);

@@ -1,23 +1,23 @@
 /*
-   Chooses the kernel of a mode, and what waits for what. Of the families of kernels generic takes any matrix, stream
-   those whose rows inside the blocks fit registers, resident those that fit the chip as a whole
+   Chooses the kernel of a mode, and how thread blocks wait. The family generic accepts any matrix, stream needs rows
+   whose entries inside blocks fit in registers, resident needs a matrix that fits on the chip
 */
 #include "state.h"
 #include <algorithm>
 #include <stdio.h>
 #include <string.h>
 
-enum {                    /* beyond what all families can do: what a family can, and what a plan asks for */
-  CAN_MOMENTUM  = 1 << 0, /* a kernel whose tiles the device hands out cannot, but in mode sync */
-  CAN_THETA     = 1 << 1, /* local sweeps that differ from block to block */
+enum {                    /* features that a family may have, and that a plan may need, beyond those of all families */
+  CAN_MOMENTUM  = 1 << 0, /* not for kernels whose tiles the device assigns, except in mode sync */
+  CAN_THETA     = 1 << 1, /* local sweeps that differ by block */
   CAN_GHOSTS    = 1 << 2,
   CAN_LONG_ROWS = 1 << 3, /* packed slices, rows in pieces */
   CAN_SINGLE    = 1 << 4,
   CAN_LAUNCHES  = 1 << 5, /* a launch for each global iteration */
-  CAN_FAULTS    = 1 << 6, /* simulated ones */
-  CAN_STATS     = 1 << 7, /* counts what tiles read, and when */
+  CAN_FAULTS    = 1 << 6, /* simulated faults */
+  CAN_STATS     = 1 << 7, /* statistics */
   CAN_REFINE    = 1 << 8, /* blocks that refine */
-  CAN_SOLVE     = 1 << 9  /* a whole solve in one launch: all tiles must be there at once */
+  CAN_SOLVE     = 1 << 9  /* a whole solve in one launch: all tiles must be resident at once */
 };
 
 enum { /* sets of BAIOrder */
@@ -29,19 +29,19 @@ enum { /* sets of BAIOrder */
 };
 
 enum {
-  REASON = 96 /* characters of why a family refuses */
+  REASON = 96 /* length of the reason why a family refuses */
 };
 
-/* The matrix and the features that a kernel is wanted for */
+/* The matrix and the features that need a kernel */
 typedef struct {
   const BAISliced *A;
   BAIOrder         order;
-  unsigned         asks;       /* CAN_... */
-  int              processors; /* multiprocessors of the device */
-  int              turns;      /* that blocks take in mode color; 0: not known */
+  unsigned         asks;       /* set of CAN_... */
+  int              processors; /* number of multiprocessors */
+  int              turns;      /* turns of mode color; 0: not known */
 } Work;
 
-/* A kernel, NULL for none, and what it is to be launched with */
+/* A kernel, or NULL, and its launch parameters */
 typedef struct {
   const void *kernel;
   int         threads;
@@ -52,9 +52,9 @@ typedef struct {
 typedef struct {
   BAIKernel kernel;
   unsigned  orders, can; /* sets of BAIOrder and of CAN_... */
-  /* Looks at how large A is, where the above allows it: empty, or why not */
+  /* checks the size of A, if orders and can are sufficient; why is empty, or the reason to refuse */
   void (*refuse)(const Work *, char why[REASON]);
-  Variant (*variant)(const Work *, int which); /* the first and second to be tried, by which */
+  Variant (*variant)(const Work *, int which); /* first and second variant to be tried */
 } Family;
 
 static const struct {
@@ -71,11 +71,10 @@ static const struct {
   {CAN_REFINE,    "blocks that refine"                     }
 };
 
-/* By BAIOrder */
 static const char *const orders[] = {"blocks that are all at work at once", "a queue of blocks", "mode sync",
                                      "bounded staleness", "mode color"};
 
-/* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
+/* Finds why a family cannot do some work, or an empty reason; does not check the room on the device */
 static void Refuse(const Family *family, const Work *work, char why[REASON])
 {
   *why = 0;
@@ -86,13 +85,13 @@ static void Refuse(const Family *family, const Work *work, char why[REASON])
   if (!*why && family->refuse) family->refuse(work, why);
 }
 
-/* A row of a tile, a thread */
+/* Threads of a thread block with a row of a tile each */
 static int RowThreads(const BAISliced *A)
 {
   return A->tile_slices * BAI_LANES;
 }
 
-/* Two vectors of a tile in shared memory */
+/* Shared memory for two vectors of a tile */
 static size_t RowShared(const BAISliced *A)
 {
   return 2 * (size_t)RowThreads(A) * BAIValueSize(A);
@@ -121,7 +120,7 @@ static void RefuseResident(const Work *work, char why[REASON])
   if (!*why && work->A->loc_width > 16) RefuseRows(work->A, BAI_ROW_THREADS / 2, why);
 }
 
-/* In registers, or in shared memory what lies outside the blocks */
+/* The resident kernel with rows in registers, or with entries outside blocks in shared memory */
 static Variant ResidentVariant(const Work *work, int which)
 {
   const BAISliced *A       = work->A;
@@ -130,8 +129,8 @@ static Variant ResidentVariant(const Work *work, int which)
   return {BAIResidentKernel(A, work->order, which == 1), RowThreads(A), RowShared(A) + outside, false};
 }
 
-/* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of
- * mode async, and the turns of mode color, if there is enough to do in each */
+/* The kernel whose tiles the device assigns, where that is faster: for a launch of modes sync and launch, the queue of
+   mode async, and turns of mode color with enough tiles each */
 static const void *HandedKernel(const Work *work)
 {
   const BAISliced *A        = work->A;
@@ -145,7 +144,7 @@ static const void *HandedKernel(const Work *work)
     : NULL;
 }
 
-/* A kernel whose tiles the device hands out, or else one that goes through tiles */
+/* A stream kernel whose tiles the device assigns, or one that loops over tiles */
 static Variant StreamVariant(const Work *work, int which)
 {
   const BAISliced *A        = work->A;
@@ -154,7 +153,7 @@ static Variant StreamVariant(const Work *work, int which)
   return {which ? BAIStreamKernel(A) : HandedKernel(work), RowThreads(A), RowShared(A) + products, !which};
 }
 
-/* In shared memory, and in memory; of long rows, a warp has a piece */
+/* The generic kernel with vectors in shared memory, or in memory; a warp for each piece of long rows */
 static Variant GenericVariant(const Work *work, int which)
 {
   enum {
@@ -171,12 +170,12 @@ static Variant GenericVariant(const Work *work, int which)
 
 enum {
   FAMILIES   = 3,
-  IN_ALL     = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS, /* but BAI_LAG */
+  IN_ALL     = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS, /* all but BAI_LAG */
   CAN_STREAM = CAN_MOMENTUM | CAN_THETA | CAN_GHOSTS | CAN_LONG_ROWS | CAN_SINGLE | CAN_LAUNCHES,
   CAN_ALL    = CAN_STREAM | CAN_FAULTS | CAN_STATS | CAN_REFINE
 };
 
-/* In order of preference. Resident cannot do theta: loops as long for all threads take a third less time */
+/* In order of preference. Resident has no theta, as loops of equal length in all threads take a third less time */
 static const Family families[FAMILIES] = {
   {BAI_KERNEL_RESIDENT, IN_OWN | IN_FLAGS | IN_TURNS, CAN_MOMENTUM | CAN_SOLVE, RefuseResident, ResidentVariant},
   {BAI_KERNEL_STREAM,   IN_ALL,                       CAN_STREAM,               RefuseStream,   StreamVariant  },
@@ -193,13 +192,13 @@ static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
     (state->p.refined ? CAN_REFINE : 0);
 }
 
-/* Takes a variant if a multiprocessor has room for enough thread blocks of it; room is then those that can be there at
- * once, else 0, and why says why */
+/* Takes a variant if enough of its thread blocks fit on a multiprocessor; room becomes the number that can be resident
+   at once, or 0, with the reason in why */
 static BAIStatus TryVariant(const Family *family, const Work *work, const Variant *variant, BAIPlan *plan, int *room,
                             char why[REASON])
 {
   enum {
-    OWN_SHARED = 512 /* bytes that kernels have of their own there, at most, by and large */
+    OWN_SHARED = 512 /* approximate bytes of static shared memory of a kernel, at most */
   };
   int device, shared_max, blocks;
 
@@ -232,7 +231,6 @@ static BAIStatus TryVariant(const Family *family, const Work *work, const Varian
   return BAIStatusOf(BAI_OK);
 }
 
-/* The first variant of a family that can */
 static BAIStatus TryFamily(const Family *family, const Work *work, BAIPlan *plan, int *room, char why[REASON])
 {
   *room = 0;
@@ -248,8 +246,7 @@ static BAIStatus TryFamily(const Family *family, const Work *work, BAIPlan *plan
   return BAIStatusOf(BAI_OK);
 }
 
-/* Fills in the kernel of a plan, from all families or from one; no kernel: none can, and why[f] says why family f
- * cannot */
+/* Finds the kernel of a plan, from all families or from only; without a kernel, why[f] is the reason of family f */
 static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan,
                               char why[FAMILIES][REASON])
 {
@@ -274,7 +271,7 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsig
 
       if (only != BAI_KERNEL_AUTO && families[f].kernel != only) continue;
       BAITry(TryFamily(families + f, &work, plan, &room, now));
-      /* of two orders a family refuses for the one that it can do */
+      /* For two orders, the reason belongs to the one that the family can do */
       if (!k || families[f].orders >> work.order & 1) memcpy(why[f], now, REASON);
     }
     if (plan->kernel && state->A.tiles <= room) break;
@@ -282,8 +279,8 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsig
   return BAIStatusOf(BAI_OK);
 }
 
-/* The family that was asked for, or in a mode that the iteration changes to, where that one cannot, the first that can
- */
+/* Chooses the family that was asked for; in a mode that the iteration changes to later, the first possible one if that
+   cannot */
 static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan, char why[FAMILIES][REASON])
 {
   const BAIKernel only = state->p.kernel;
@@ -317,18 +314,18 @@ static BAIStatus NeedDone(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Chooses how tiles wait for each other, and makes the arrays that this takes */
+/* Chooses how tiles wait for each other, and allocates the arrays for it */
 static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
 {
   BAITry(NeedScratch(state, plan));
   if (mode == BAI_MODE_SYNC && !plan->once)
     plan->once = state->A.tiles / (state->A.long_first ? 1 : BAI_LAUNCH_TILES) >=
-      plan->grid; /* pieces of long rows are then shared by all */
+      plan->grid; /* all thread blocks share pieces of long rows then */
   plan->waits = !plan->once && !plan->handed &&
     (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
   if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE)
-    BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
+    BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue ordered by colour converges like mode color */
   return plan->waits ? NeedDone(state) : BAIStatusOf(BAI_OK);
 }
 
@@ -340,7 +337,7 @@ BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   BAITry(Complete(state, mode, plan));
   if (mode != BAI_MODE_SYNC || !plan->once || plan->family != BAI_KERNEL_STREAM) return BAIStatusOf(BAI_OK);
   BAITry(ChooseKernel(state, mode, momentum, CAN_LAUNCHES, BAI_KERNEL_STREAM, plan, why));
-  plan->once = plan->follows; /* of which there may be room for more thread blocks */
+  plan->once = plan->follows; /* for which more thread blocks may fit */
   return Complete(state, mode, plan);
 }
 

@@ -1,19 +1,19 @@
 /*
-   The kernel for matrices that fit the chip: each thread block keeps one tile, a thread a row, in registers, and of
-   long rows what lies outside the block in shared memory. The matrix is read once per launch; what moves in a global
-   iteration is x, through the L2 cache.
+   The kernel for matrices that fit on the chip: each thread block keeps one tile, a row for each thread, in registers,
+   and the entries of long rows outside the block in shared memory. The matrix is read once per launch; the traffic of a
+   global iteration is x, through the L2 cache.
 
-   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a
-   tile publishes its share of ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums
-   the shares, which are of different times. When the sum is small enough, or stands still, it asks all to stop. They
-   meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or go on, with the watcher
-   asking for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations
-   that look.h says, and the last to arrive decides.
+   With BAIStop the launch is a whole solve. If tiles do not wait for each other, each tile publishes its share of
+   ||r||^2, a by-product of the first local sweep, every other global iteration. An additional thread block, the
+   watcher, adds up the shares, which belong to different times. When the sum is small enough, or stagnates, it asks all
+   to stop. They synchronize, compute ||b - A x||^2 of the current x, and the last to arrive decides: the solve ends, or
+   continues with a smaller goal of the watcher. If tiles wait for each other there is no watcher: they synchronize
+   after the iterations given by look.h, and the last to arrive decides.
 */
 #include "row.h"
 #include "solve.h"
 
-/* The sum over each warp, at its place in sums */
+/* Stores the sum over each warp at its place in sums */
 static __device__ __forceinline__ void SumOfWarp(BAIReal value, BAIReal *sums)
 {
   for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
@@ -22,8 +22,8 @@ static __device__ __forceinline__ void SumOfWarp(BAIReal value, BAIReal *sums)
   if (i % BAI_LANES == 0) sums[i / BAI_LANES] = value;
 }
 
-/* All tiles have met, and r2 is this one's share of ||b - A x||^2: the last to arrive decides
- * whether it is over, and at which iteration tiles that wait for each other meet next */
+/* Takes this tile's share of ||b - A x||^2 after a barrier; the last to arrive decides whether the solve ends, and when
+   tiles that wait for each other synchronize next */
 template <BAIOrder order>
 static __device__ __forceinline__ void DecideTogether(const BAISliced &A, const BAISweep &p, const BAIStop &stop,
                                                       int epoch, int iteration, BAIReal r2, BAIReal *sums, int &last,
@@ -60,8 +60,8 @@ static __device__ __forceinline__ void PublishSum(BAIReal value, BAIReal *sums, 
   if (!threadIdx.x) BAIStore(to, sum);
 }
 
-/* The local sweeps of a row, from y; the threads of a tile have put theirs into now. What the first one finds of
- * ||b - A x||^2 goes to sums, unless those of the iteration before are published */
+/* Does the local sweeps of a row from y; the threads of a tile have stored their y in now. sums gets the share of ||b -
+   A x||^2 that the first sweep finds, unless those of the previous iteration are being published */
 template <BAIOrder order, typename R, typename V>
 static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V s, BAIReal local_omega, bool solving,
                                                 bool publish, V y, V *&now, V *&next, BAIReal *sums)
@@ -84,8 +84,8 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V
   return y;
 }
 
-/* All meet; from here on x stands still, for the tiles that this one reads at least. Returns its share of ||b - A
- * x||^2 */
+/* Synchronizes tiles, so that x does not change, at least where this tile reads it. Returns the tile's share of ||b - A
+   x||^2 */
 template <BAIOrder order, typename R, typename V>
 static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const BAISweep &p, BAIControl &c,
                                                       const BAINeighborsOf<order> &neighbors, R &r, int epoch,
@@ -99,7 +99,7 @@ static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const 
   } else neighbors.Wait(p, iteration, true);
   const V *x = BAIIterateOf<V>(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0);
 
-  if (A.overlap) { /* not before all have met */
+  if (A.overlap) { /* not before all have synchronized */
     __syncthreads();
     if (own < -1) xi = BAILoad(x + BAIRowOf(own));
   }
@@ -126,12 +126,12 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
     return;
   }
 
-  const int     own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor
-                                              counted in sums, and read anew in each iteration */
-  const bool    mine = own != -1;
+  /* rows of an overlap are neither written nor included in sums, and are read in each iteration */
+  const int     own         = BAIOwnRowAt(A, tile, i);
+  const bool    mine        = own != -1;
   const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   BAIReal       momentum = p.momentum, omega = p.omega;
-  int           until = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
+  int           until = solving && order != BAI_OWN ? 0 : p.count; /* a solve begins with a synchronization */
   V             xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 
@@ -149,7 +149,7 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
   for (int epoch = 0, iteration = 0;; epoch++) {
     for (; iteration < until; iteration++) {
       const int  from = flip ? (p.current + iteration) & 1 : 0, to = flip ? from ^ 1 : 0;
-      const bool publish = order == BAI_OWN && solving && iteration & 1; /* of the sums of the iteration before */
+      const bool publish = order == BAI_OWN && solving && iteration & 1; /* of the previous iteration's sums */
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = BAILoad(&c.stop) > epoch;
@@ -161,7 +161,7 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
       const V s = r.Outside(BAIIterateOf<V>(p, from));
       V       y = xi;
 
-      /* now is not what the last sweep of the iteration before read: its threads need not have met */
+      /* The last sweep of the previous iteration did not read now, so no barrier is needed */
       now[i] = y;
       __syncthreads();
       if (order == BAI_OWN && solving && stopping[iteration & 1]) break;
@@ -190,14 +190,14 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
   if (p.before && own >= 0) static_cast<V *>(p.before)[place] = before;
 }
 
-/* Rows of a tile, at most: of wide rows half as many, as their registers are */
+/* Largest number of rows of a tile; half for wide rows, which need twice the registers */
 static constexpr int Rows(int loc, int off)
 {
   return loc + off > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS;
 }
 
-/* Where tiles wait for each other, in the order that p says, it takes more registers, and so less of a matrix fits the
- * chip */
+/* If tiles wait for each other, in the order of p, the kernel takes more registers, so a smaller part of a matrix fits
+   on the chip */
 template <int LOC, int OFF, bool WAITS>
 static __global__ void __launch_bounds__(Rows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
@@ -206,8 +206,8 @@ static __global__ void __launch_bounds__(Rows(LOC, OFF)) Resident(BAISliced A, B
   else Iterate<LOC, OFF, BAI_TURNS>(A, p, stop);
 }
 
-/* Entries inside the block, and outside it; 0: any number, in shared memory. A matrix gets the first shape that it
- * fits: shapes that are not exact fits cost some registers and additions of zeros, and give the same bits */
+/* Entries inside and outside the block; 0: any number, in shared memory. A matrix gets the first shape that it fits:
+   wider shapes cost registers and additions of zeros, and give the same bits */
 #define SHAPE(LOC, OFF) \
   { \
     LOC, OFF, \

@@ -1,17 +1,16 @@
 /*
-   Sums over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks,
-   by summing the entries of all slices, as padding is zero
+   Reproducible sums over all rows: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks, by adding up the
+   entries of all slices, as padding is zero
 */
 #include "pieces.h"
 #include <algorithm>
 
 enum {
-  SUMS = 1024 /* of thread blocks, which are then added up */
+  SUMS = 1024 /* partial sums of thread blocks */
 };
 
-static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it is read as where flags see to that */
+static const BAIOrder AT_REST = BAI_FLAGS; /* x does not change meanwhile, so it is read as if flags ensured that */
 
-/* A warp a slice */
 template <typename Columns, typename V>
 static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const void *at_b, const void *at_x,
                                                    const void *at_ghost, BAIReal *partial)
@@ -64,7 +63,7 @@ BAIStatus BAIResidualSetUp(BAIState state)
   return BAICUDAAllocate(state, ((size_t)slices + SUMS) * sizeof(BAIReal), &state->partial);
 }
 
-/* Sums of equal parts of n numbers, a part a thread block; or of |a_k| of entries of the matrix, in strides of the
+/* Adds up equal parts of n numbers, one part for each thread block; or |a_k| of matrix entries, in strides of the
    grid */
 static __global__ void AddUp(BAISliced A, bool entries, long long n, const void *from, BAIReal *sums)
 {
@@ -82,7 +81,7 @@ static __global__ void AddUp(BAISliced A, bool entries, long long n, const void 
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
-/* The sum of n numbers, in the same order every time; there is room for SUMS of them at parts */
+/* The sum of n numbers in a fixed order; parts has room for SUMS partial sums */
 static BAIStatus SumOf(BAIState state, int n, const BAIReal *from, BAIReal *parts, BAIReal *sum)
 {
   const int blocks = std::min((n + BAI_THREADS - 1) / BAI_THREADS, (int)SUMS);

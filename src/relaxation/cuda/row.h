@@ -1,5 +1,5 @@
 /*
-   A row that a thread keeps for a whole launch, in registers, or of long rows what lies outside the block in shared
+   A row that a thread keeps for a whole launch in registers; entries of long rows outside the block are in shared
    memory
 */
 #pragma once
@@ -7,13 +7,12 @@
 #include "sweep.h"
 
 enum {
-  LOADS_IN_FLIGHT = 16 /* of x, for the entries of a long row */
+  LOADS_IN_FLIGHT = 16 /* loads of x for the entries of a long row */
 };
 
 /*
-   The part of a row inside its block, as a thread keeps it: all of it divided by a_ii, so that a local sweep is a sum.
-   Columns inside the block are 16 bits each, in pairs. Sums are made of two halves, as one long chain of additions
-   takes longer than all else in a sweep
+   The part of a row inside its block, divided by a_ii, so that a local sweep is a sum. Columns are 16-bit numbers in
+   pairs. Sums consist of two halves, as one long chain of additions would take longer than the rest of a sweep
 */
 template <int LOC>
 struct RowInside {
@@ -38,7 +37,7 @@ struct RowInside {
     d2 = row >= 0 ? BAIAbs2(A.d[place]) : 0;
   }
 
-  /* sum minus what lies inside the block, but for the diagonal */
+  /* sum minus the products inside the block, without the diagonal */
   __device__ V Inside(V sum, const V *y) const
   {
     V half = 0;
@@ -52,7 +51,6 @@ struct RowInside {
   }
 };
 
-/* All in registers */
 template <int LOC, int OFF, BAIOrder order>
 struct Row : RowInside<LOC> {
   using V = BAIScalar;
@@ -75,7 +73,7 @@ struct Row : RowInside<LOC> {
     }
   }
 
-  /* b minus what lies outside the block; eight values at a time are on their way */
+  /* b minus the products outside the block, with eight loads in flight */
   __device__ V Outside(const V *x) const
   {
     V sum = RowInside<LOC>::b, half = 0;
@@ -96,8 +94,7 @@ struct Row : RowInside<LOC> {
   }
 };
 
-/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.cu says how much
- * that is */
+/* Long rows: entries outside the block are in shared memory, one row in each column; plan.cu determines the size */
 template <int LOC, BAIOrder order>
 struct Row<LOC, 0, order> : RowInside<LOC> {
   using V = BAIScalar;

@@ -1,5 +1,5 @@
 /*
-   Memory of a device that other processes open: see ../shared.h. Only memory of cudaMalloc() has handles of CUDA's
+   Memory of a device that other processes open, see ../shared.h. Only memory of cudaMalloc() has handles of CUDA's
    inter-process communication
 */
 #include "state.h"
@@ -7,7 +7,6 @@
 #include <mutex>
 #include <string.h>
 
-/* The contents of a BAISharedHandle */
 typedef struct {
   cudaIpcMemHandle_t memory;
   size_t             bytes;
@@ -16,7 +15,7 @@ typedef struct {
 static_assert(sizeof(Handle) <= sizeof(BAISharedHandle), "a handle holds it");
 static_assert(sizeof(cudaUUID_t) <= sizeof(BAISharedDevice), "it holds what identifies a device");
 
-/* Asking takes a millisecond, so it is asked once for each device */
+/* Gets the identity of a device, which takes a millisecond, so it is stored */
 static BAIStatus Device(BAISharedDevice *identity)
 {
   static std::mutex                 mutex;
@@ -43,7 +42,7 @@ static BAIStatus Refuse(const char *what, cudaError_t error)
 static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {
   enum {
-    WHOLE = 1 << 21 /* bytes of a unit of memory that is shared as a whole: nothing else is to lie in it */
+    WHOLE = 1 << 21 /* size of the unit of memory that is shared as a whole, so nothing else may be in it */
   };
   Handle      h = {};
   cudaError_t error;
@@ -53,7 +52,7 @@ static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle
   CUDATry(cudaMalloc(&shared->memory, h.bytes));
   shared->bytes = h.bytes;
   shared->made  = 1;
-  CUDATry(cudaMemset(shared->memory, 0, h.bytes)); /* before anybody else knows of it */
+  CUDATry(cudaMemset(shared->memory, 0, h.bytes)); /* before other ranks know of it */
   CUDATry(cudaDeviceSynchronize());
   error = cudaIpcGetMemHandle(&h.memory, shared->memory);
   if (error != cudaSuccess) return Refuse("cudaIpcGetMemHandle()", error);

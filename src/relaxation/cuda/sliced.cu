@@ -1,5 +1,5 @@
 /*
-   Cuts a CSR matrix into sliced Block-CRS on the device
+   Stores a CSR matrix as sliced Block-CRS on the device
 */
 #include "../coloring.h"
 #include "state.h"
@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <vector>
 
-/* The matrix where kernels can read it: as it is, or copied to the device */
+/* Gets the matrix where kernels can read it: itself, or a copy on the device */
 static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, BAITemporary copy[7])
 {
   const size_t shares = (size_t)M->n * sizeof(BAIReal);
@@ -36,7 +36,7 @@ static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, BAIT
   return BAIStatusOf(BAI_OK);
 }
 
-/* Puts the rows of each block, or of several small ones side by side, into a tile */
+/* Puts the rows of each block, or of several small ones, into a tile */
 static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
 {
   BAISliced *A    = &state->A;
@@ -104,7 +104,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
     BAITry(BAICUDAAllocate(state, A->tiles * sizeof(int), &A->tile_iters));
     BAITry(BAICUDAAllocate(state, 2 * BAIPlaces(A) * sizeof(BAIReal), &state->sums));
     CUDATry(cudaMemsetAsync(state->sums, 0, 2 * BAIPlaces(A) * sizeof(BAIReal),
-                            state->stream)); /* places without a row stay so */
+                            state->stream)); /* places without a row do not change */
   }
   BAITry(BAICUDAAllocate(state, (BAISlices(A) + 1) * sizeof(BAISlice), &A->slice));
   if (!BAISlices(A)) return BAIStatusOf(BAI_OK);
@@ -112,7 +112,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   BAITry(OnDevice(state, M, &D, copy));
   BAITry(BAISlicesCreate(state, &D));
   BAITry(BAISlicesFill(state, &D, false));
-  if (!state->p.l1 && state->least_share == 1) { /* all are */
+  if (!state->p.l1 && state->least_share == 1) { /* all shares are 1 */
     BAICUDAFree(state, BAIPlaces(A) * sizeof(BAIReal), A->share);
     A->share = NULL;
   }

@@ -1,12 +1,11 @@
 /*
-   Places, rows and blocks of the slices into which a CSR matrix is cut: slices.cu finds how large slices are, fill.cu
-   fills them
+   Places, rows and blocks of the slices of a matrix: slices.cu finds the size of slices, fill.cu fills them
 */
 #pragma once
 
 #include "iterate.h"
 
-/* The row that a lane of a slice stands for, or -1 */
+/* The row of a lane of a slice, or -1 */
 static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
 {
   return BAIRowAt(A, slice / A.tile_slices, (slice % A.tile_slices) * BAI_LANES + lane);
@@ -17,7 +16,6 @@ static __device__ inline int PlaceOfLane(const BAISliced &A, int slice, int lane
   return slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane;
 }
 
-/* The block of a place that has a row */
 static __device__ inline int BlockAt(const BAISliced &A, int place)
 {
   return A.home ? A.home[place] : place / A.block_size;
@@ -28,7 +26,7 @@ static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane
   return row < 0 ? -1 : BlockAt(A, PlaceOfLane(A, slice, lane));
 }
 
-/* The place of a column of the square part of the matrix in a block, or -1 */
+/* The place in a block of a column of the square part of the matrix, or -1 */
 static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col)
 {
   if (!A.row) return (unsigned)(col - block * A.block_size) < (unsigned)A.block_size ? col : -1;

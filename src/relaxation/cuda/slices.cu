@@ -1,5 +1,5 @@
 /*
-   How many entries the slices of a matrix have, and where they are to be
+   The number of entries of each slice of a matrix, and their position
 */
 #include "../../common/cuda/scan_sort.h"
 #include "sliced.h"
@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <limits.h>
 
-/* Iterates over the columns of a row outside its block, in the order of the matrix, and counts those inside
-   meanwhile */
+/* Iterates over the columns of a row outside its block, in the order of the matrix, and counts those inside */
 struct Outside {
   const BAISliced *A;
   const BAIMatrix *M;
   int              row, block, part, left, inside;
-  bool             has; /* a diagonal entry, or needs none */
+  bool             has; /* it has a diagonal entry, or needs none */
   BAIInt           k;
 
   __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most)
@@ -22,7 +21,7 @@ struct Outside {
   {
   }
 
-  /* INT_MAX: no more */
+  /* INT_MAX at the end */
   __device__ int Next()
   {
     for (; part < (M->nghost ? 2 : 1) && left; part++, k = part == 1 && M->nghost ? M->B.i[row] : 0) {
@@ -47,13 +46,13 @@ struct Outside {
   }
 };
 
-/* Counts of a row: entries inside its block, entries on the diagonal, and whether one of these is not zero or not
+/* Counts of a row: entries inside its block, entries on the diagonal, and whether one of these is nonzero or not
    needed */
 typedef struct {
   int row, block, inside, diagonal, has;
 } OfRow;
 
-/* The same of those threads of a thread block that ask for it: all go along each such row side by side */
+/* Counts the rows of those threads of a thread block that ask for it, with all threads on each row */
 static __device__ inline OfRow CountTogether(const BAISliced &A, const BAIMatrix &M, int row, int block, bool asks)
 {
   __shared__ OfRow rows[BAI_THREADS];
@@ -87,7 +86,7 @@ static __device__ inline OfRow CountTogether(const BAISliced &A, const BAIMatrix
   return rows[mine];
 }
 
-/* Entries of each lane's row outside its block, and those inside */
+/* The number of entries of each lane's row outside its block, and in inside of those inside */
 static __device__ int CountOutside(const BAISliced &A, const BAIMatrix &M, int row, int block, int *inside)
 {
   Outside mine(A, M, row, block, INT_MAX);
@@ -98,8 +97,8 @@ static __device__ int CountOutside(const BAISliced &A, const BAIMatrix &M, int r
   return outside;
 }
 
-/* For the rows of a warp, calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which one
- * of them has an entry; false: columns are not sorted, or there are too many, or few rows have an entry in each */
+/* Calls f(k, diagonal) for each diagonal (column minus row) in which a row of the warp has an entry. Returns false if
+   columns are not sorted, there are too many diagonals, or few rows have entries in each */
 template <typename F>
 static __device__ bool ForDiagonals(Outside &outside, int most, F f)
 {
@@ -125,12 +124,11 @@ static __device__ bool ForDiagonals(Outside &outside, int most, F f)
   return true;
 }
 
-/* Of all slices */
 typedef struct {
-  int loc_width, off_width, longest; /* longest: entries of a row outside its block */
+  int loc_width, off_width, longest; /* longest: largest number of entries of a row outside its block */
 } Widest;
 
-/* Most do not get as far as the atomic, which takes one at a time */
+/* Atomic maximum; most calls need no atomic, which are serialized */
 static __device__ inline void RaiseTo(int *most, int value)
 {
   if (*(volatile int *)most < value) atomicMax(most, value);
@@ -141,7 +139,7 @@ static __host__ __device__ inline int RoundUp(int n, int to)
   return (n + to - 1) / to * to;
 }
 
-/* Pieces of a long row of the square part of the matrix, or of the part of the ghosts */
+/* Number of pieces of a long row of the square part of the matrix, or of the ghosts */
 static __device__ inline int Pieces(const BAICSR &C, int row)
 {
   return RoundUp((int)(C.i[row + 1] - C.i[row]), BAI_PIECE) / BAI_PIECE;
@@ -152,8 +150,8 @@ static __device__ inline int PiecesOf(const BAIMatrix &M, int row)
   return Pieces(M.A, row) + (M.nghost ? Pieces(M.B, row) : 0);
 }
 
-/* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead; and entries
- * of each lane outside */
+/* Finds for each slice, by a warp, the longest row inside and outside the blocks, the number of diagonals that could
+   replace its columns, and the entries of each lane outside */
 static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, int *outside_of,
                              BAIExtent *extent, Widest *widest)
 {
@@ -186,9 +184,11 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
 
   outside_of[(size_t)slice * BAI_LANES + lane] = off;
   if (lane) return;
-  A.slice[slice]      = {0, 0, 0, loc_max, (unsigned)off_max, 0}; /* as a whole: bit fields are read to be written */
-  extent[slice].off   = short_sum;
-  extent[slice].off_j = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
+  /* written as a whole, as writing a bit field would read it */
+  A.slice[slice]    = {0, 0, 0, loc_max, (unsigned)off_max, 0};
+  extent[slice].off = short_sum;
+  /* more diagonals would take as many bytes */
+  extent[slice].off_j     = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX;
   extent[slice].long_rows = long_rows;
   extent[slice].pieces    = pieces;
   extent[slice].rest      = rest;
@@ -199,12 +199,12 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   RaiseTo(&widest->longest, longest);
 }
 
-/* A thread a slice: chooses, but no slice is to become wider than the widest, and only where rows are ragged are some
- * packed, which takes more time than room that is little */
+/* Chooses the format of each slice, by a thread. No slice becomes wider than the widest, and slices are packed, which
+   takes more time, only if rows are ragged and it saves much memory */
 static __global__ void Choose(BAISliced A, int ragged, BAIExtent *extent, const Widest *widest)
 {
   enum {
-    ALIGN = 8 /* numbers that are fetched from memory at a time */
+    ALIGN = 8 /* numbers loaded from memory at a time */
   };
   const long long slice = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
@@ -225,7 +225,7 @@ static __global__ void Choose(BAISliced A, int ragged, BAIExtent *extent, const 
   e.off = e.off_j = RoundUp(entries, ALIGN);
 }
 
-/* A warp a slice: where its entries begin, by now known, its diagonals, its long rows and their pieces */
+/* Stores for each slice, by a warp, the begin of its entries, its diagonals, its long rows and their pieces */
 static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M,
                              const int *outside_of, const BAIExtent *extent)
 {
@@ -290,7 +290,7 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAISliced      *A      = &state->A;
   const BAIMatrix D      = *M;
   const int       slices = BAISlices(A);
-  const long long warps  = (long long)slices * BAI_LANES; /* threads of a warp a slice */
+  const long long warps  = (long long)slices * BAI_LANES; /* a warp for each slice */
   BAITemporary    widest_device, extents, outside;
   Widest          widest;
   BAIExtent       end;

@@ -1,12 +1,12 @@
 /*
-   A whole solve in one launch, as resident.cu does it: how thread blocks find ||b - A x||^2 together, and who decides
-   how they go on
+   A whole solve in one launch, for resident.cu: how thread blocks compute ||b - A x||^2 together, and decide how to
+   continue
 */
 #pragma once
 
 #include "sweep.h"
 
-/* Sum over the thread block, the same for all threads, in the same order every time; sums has room for 33 */
+/* The sum over the thread block in all threads, in a fixed order; sums has room for 33 */
 static __device__ BAIReal BlockSum(BAIReal value, BAIReal *sums)
 {
   const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES;
@@ -24,7 +24,7 @@ static __device__ BAIReal BlockSum(BAIReal value, BAIReal *sums)
   return value;
 }
 
-/* Sum of what the tiles published; negative if one has not yet */
+/* The sum of the shares that tiles have published; negative if one is missing */
 static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *sums)
 {
   BAIReal sum   = 0;
@@ -41,13 +41,13 @@ static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *s
   return ready ? sum : -1;
 }
 
-/* Called where few threads come, so that it takes no registers of the others */
+/* Not inlined, as it is called rarely, to save registers */
 static __device__ __noinline__ void LookNext(BAILook *look, int its, double rnorm2)
 {
   BAILookNext(look, its, rnorm2);
 }
 
-/* Sets the squared norms that end a solve, once ||b||^2 is known */
+/* Sets the squares of the norms that end a solve, when ||b||^2 is known */
 static __device__ void SetTolerances(const BAIStop &stop, BAIControl &c, BAIReal b2)
 {
   c.bnorm2 = b2;
@@ -86,7 +86,7 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
         const int its = BAILoad(&c.progress);
 
         decided = BAILoadAcquire(&c.decided) > epoch || BAILoad(p.stalled);
-        if (r2 >= 0 && !stalls && its >= look.until) { /* by sums of shares of different times */
+        if (r2 >= 0 && !stalls && its >= look.until) { /* sums of shares from different times */
           LookNext(&look, its, (double)r2);
           stalls = look.stalls;
         }
@@ -106,7 +106,7 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
   }
 }
 
-/* Called by one thread, when all tiles have published their share of ||b - A x||^2: done, or go on */
+/* Decides whether the solve ends, when all tiles have published their shares of ||b - A x||^2; called by one thread */
 static __device__ void Finish(const BAISweep &p, const BAIStop &stop, BAIControl &c, BAIReal rnorm2)
 {
   c.rnorm2   = rnorm2;
@@ -118,7 +118,8 @@ static __device__ void Finish(const BAISweep &p, const BAIStop &stop, BAIControl
   stop.result->stalls = c.stalls;
 }
 
-/* The same where tiles wait for each other, and of ||b||^2 if bnorm2 is negative; the look says when they meet next */
+/* Decides the same for tiles that wait for each other, and takes ||b||^2 if bnorm2 is negative; sets the next
+   synchronization */
 static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2,
                               BAIReal rnorm2)
 {
@@ -132,8 +133,8 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
   Finish(p, stop, c, rnorm2);
 }
 
-/* Where tiles do not wait for each other. Called by one thread, after all have written the sums of their warps: the
- * tile's share of ||r||^2 in the iteration before */
+/* Publishes the tile's share of ||r||^2 in the previous iteration, if tiles do not wait for each other; called by one
+   thread, after all have stored the sums of their warps */
 static __device__ void PublishShare(const BAIStop &stop, BAIControl &c, int tile, int iteration, const BAIReal *sums)
 {
   BAIReal r2 = sums[0];
@@ -143,17 +144,17 @@ static __device__ void PublishShare(const BAIStop &stop, BAIControl &c, int tile
   if (!tile) BAIStore(&c.progress, iteration);
 }
 
-/* Called by one thread of each tile when a stop was asked for. Waits until all arrivals are there; then x stands
-   still */
+/* Waits until all tiles have arrived, so that x does not change; called by one thread of each tile when a stop was
+   asked for */
 static __device__ void ArriveAtStop(const BAISweep &p, BAIControl &c, int iteration, int arrivals)
 {
-  BAIFence(); /* what was written before the stop was asked for is seen */
+  BAIFence(); /* sees everything that was written before the stop was asked for */
   BAIRaise(&c.its, iteration);
   BAIArrive(&c.arrived);
   BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.arrived) >= arrivals; });
 }
 
-/* The decision there, by one thread; to go on is to go on with the watcher asking for less */
+/* Decides after a stop, by one thread; the solve may continue with a smaller goal of the watcher */
 static __device__ void DecideAtStop(const BAISweep &p, const BAIStop &stop, BAIControl &c, BAIReal rnorm2)
 {
   BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.ready) != 0; });

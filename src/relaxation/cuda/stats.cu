@@ -1,5 +1,5 @@
 /*
-   Counts of updates and of stale reads by the generic kernel: see BAIStats
+   Statistics by the generic kernel: updates and stale reads, see BAIStats
 */
 #include "state.h"
 #include <algorithm>

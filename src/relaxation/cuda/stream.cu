@@ -1,24 +1,23 @@
 /*
-   The kernels for matrices that do not fit the chip: a thread a row, which reads the row once per global iteration and
-   keeps its entries inside the block in registers for all local sweeps. What a row has outside its block comes in one
-   of two layouts:
+   The kernels for matrices that do not fit on the chip: a thread for each row, which reads the row once per global
+   iteration and keeps its entries inside the block in registers for all local sweeps. The entries outside the block
+   have one of two layouts:
 
-   - padded, for rows of much the same length: the entries of the 32 rows of a slice lie side by side, a column of them
-     after the other
-   - packed, for rows of very different lengths: the rows of a slice lie one behind the other. A warp goes along all of
-     them and leaves the products in shared memory, where each thread adds up those of its row. Long rows are in pieces
+   - padded, for rows of similar length: the entries of the 32 rows of a slice are side by side, column after column
+   - packed, for rows of very different lengths: the rows of a slice are one after another. A warp reads all of them and
+     stores the products in shared memory, where each thread adds up those of its row. Long rows are in pieces
 
-   Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one
-   outside (padded: with padding; and their x from the caches), 8 each for b and 1/a_ii, 16 for x; in double precision.
-   In single 4 less for each value.
+   Traffic per row and global iteration in double precision: 10 bytes for each entry inside the blocks, 8 or, without
+   common diagonals, 12 for each entry outside (including padding; x comes from caches), 8 each for b and 1/a_ii, 16 for
+   x. Single precision saves 4 bytes of each value.
 */
 #include "pieces.h"
 
 enum {
-  WIDE = 32 /* entries of a row inside its block, at most */
+  WIDE = 32 /* largest number of entries of a row inside its block */
 };
 
-/* Threads of the launch bounds, which with LeastBlocks stand for at most 56, 64 or 128 registers */
+/* Threads of the launch bounds, which with LeastBlocks result in at most 56, 64 or 128 registers */
 static constexpr int Threads(int loc)
 {
   return BAI_ROW_THREADS + (loc > 4 ? 0 : 64);
@@ -30,9 +29,9 @@ static constexpr int LeastBlocks(int loc, int off)
 }
 
 /*
-   sum minus what a row has outside its block but for its pieces. A thread has OFF entries on their way at a time; it
-   looks at each before it asks for its x, as many are none. begin() is called by all threads, after the first entries
-   have been asked for and before any x is. product: shared memory of the thread block, used by packed rows
+   sum minus the products of a row outside its block, without its pieces. A thread has OFF loads of entries in flight;
+   it checks each before it loads its x, as many are padding. begin() is called by all threads after the first entries
+   are loaded, and before any x. product is shared memory of the thread block for packed rows
 */
 template <int OFF, bool PACKED, BAIOrder order, typename V, typename Begin>
 static __device__ __forceinline__ V SubtractOutside(const BAISliced &A, const BAISlice &S, int slice, int lane, int row,
@@ -42,7 +41,7 @@ static __device__ __forceinline__ V SubtractOutside(const BAISliced &A, const BA
   const int *off_j    = BAIColumnAt(A, S, 0, lane);
   const V   *off_a    = static_cast<const V *>(A.off_a) + S.off + lane;
   int        first = 0, last = 0, entries = 0, steps = (int)S.off_width, k = 0;
-  bool       packed = false; /* this slice is */
+  bool       packed = false; /* this slice is packed */
 
   if constexpr (PACKED) {
     first   = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane];
@@ -84,11 +83,11 @@ static __device__ __forceinline__ V SubtractOutside(const BAISliced &A, const BA
   return sum;
 }
 
-/* V, in which all is done, is BAIScalar or BAISingle */
+/* The type of all arithmetic, V, is BAIScalar or BAISingle */
 template <int LOC, int OFF, bool PACKED, typename V, BAIOrder order>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
-  constexpr bool    late = PACKED || LOC >= 16; /* registers are for what is outside first */
+  constexpr bool    late = PACKED || LOC >= 16; /* registers are used for entries outside first */
   extern __shared__ __align__(16) unsigned char shared[];
   V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
@@ -144,14 +143,14 @@ static __device__ __forceinline__ void GoThroughTilesAs(const BAISliced &A, cons
   else GoThroughTiles<LOC, OFF, PACKED, V, BAI_TURNS>(A, p);
 }
 
-/* One kernel does all orders, as p says: each has code of its own, and the same bounds */
+/* One kernel has code for all orders of p, with common bounds */
 template <int LOC, int OFF, bool PACKED>
 static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
 {
   GoThroughTilesAs<LOC, OFF, PACKED, BAIScalar>(A, p);
 }
 
-/* Wide rows, whose registers are the same in both precisions; and all rows in single precision */
+/* Wide rows, which take equal registers in both precisions; and all rows in single precision */
 template <int OFF, bool PACKED>
 static __global__ void __launch_bounds__(Threads(WIDE), LeastBlocks(WIDE, OFF)) StreamWide(BAISliced A, BAISweep p)
 {

@@ -7,7 +7,7 @@
 
 enum {
   MAX_ITS_PER_LAUNCH = 1 << 24, /* even */
-  MAX_ITS_HANDED     = 65535    /* of which each is a row of the grid */
+  MAX_ITS_HANDED     = 65535    /* each is a row of the grid */
 };
 
 static bool NeedsMomentum(BAIState state, BAIMode mode)
@@ -15,7 +15,6 @@ static bool NeedsMomentum(BAIState state, BAIMode mode)
   return state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
 }
 
-/* Allocates the vectors that the kernel of a plan works with */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
   if (plan->momentum && mode != BAI_MODE_SYNC && !state->before)
@@ -25,7 +24,6 @@ static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Allocates what the thread blocks of a whole solve share */
 static BAIStatus NeedControl(BAIState state)
 {
   const int tiles = state->A.tiles;
@@ -47,7 +45,7 @@ static BAIStatus Prepare(BAIState state, BAIMode mode)
   return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
 }
 
-/* After a failure the mode has no kernel, and so it can be tried again */
+/* After a failure the mode has no kernel, so it can be tried again */
 BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
 {
   BAIStatus status = BAIStatusOf(BAI_OK);
@@ -95,7 +93,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   return p;
 }
 
-/* count global iterations have been launched: done goes on from there */
+/* Adds count launched global iterations to the expected value of done */
 static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
 {
   if (!plan->waits) return BAIStatusOf(BAI_OK);
@@ -107,7 +105,7 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Without momentum in the first iteration, if what it builds on is not where the kernel looks for it */
+/* Omits momentum in the first iteration, if the previous iterate is not where the kernel expects it */
 static void Continue(BAIState state, const BAIPlan *plan, BAISweep *p)
 {
   const BAIBefore left = !plan->momentum ? BAI_BEFORE_NOWHERE
@@ -127,7 +125,7 @@ static void Weigh(BAISweep *p)
   p->fourth_kind = 0;
 }
 
-/* Global iterations of mode color, a launch a turn */
+/* Launches global iterations of mode color, a launch for each turn */
 static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, const BAISweep *sweep, bool follows)
 {
   BAISweep p           = *sweep;
@@ -148,12 +146,12 @@ static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, 
   return BAIStatusOf(BAI_OK);
 }
 
-/* follows: another launch of this kernel, and knows what is before it */
+/* Launches count global iterations; follows: after another launch of this kernel */
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, bool follows)
 {
   const bool can = state->follows && plan->follows;
   const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid),
-                  plan->handed && !plan->once ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
+                  plan->handed && !plan->once ? (unsigned)count : 1); /* the device assigns tiles as fast as possible */
   BAISweep   p           = Arguments(state, plan, count, step);
   BAIStop    stop        = {};
   void      *arguments[] = {&state->A, &p, &stop};
@@ -184,7 +182,7 @@ BAIStatus BAIStalled(BAIState state)
   const BAICode code = (BAICode) * (const volatile int *)&state->pinned->result.stalled;
 
   if (code != BAI_ERR_STALLED) return BAIStatusOf(code);
-  CUDATry(cudaStreamSynchronize(state->stream)); /* the rest of the launch, which waits for nobody any more */
+  CUDATry(cudaStreamSynchronize(state->stream)); /* the rest of the launch, which no longer waits */
   state->pinned->result.stalled = 0;
   CUDATry(cudaMemsetAsync(&state->result->stalled, 0, sizeof(int), state->stream));
   if (state->done) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
@@ -192,8 +190,8 @@ BAIStatus BAIStalled(BAIState state)
   return BAIStatusOf(code);
 }
 
-/* The global iterations of a launch, at most. With few tiles the device would hand a tile out again before it is done:
-   then a launch is one of them */
+/* Largest number of global iterations of a launch. With few tiles the device might start a tile again before it is
+   done, so a launch is one iteration */
 static BAIInt MostIts(BAIState state, const BAIPlan *plan)
 {
   const bool queue = plan->handed && plan->order == BAI_QUEUE;
@@ -209,8 +207,9 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
-  BAITry(BAIStalled(state));                                        /* an earlier launch, which nobody has waited for */
-  if (step.mode != BAI_MODE_SYNC) BAITry(BAIIterateToFirst(state)); /* kernels of other modes know of one x only */
+  /* of an earlier launch, which has not been waited for */
+  BAITry(BAIStalled(state));
+  if (step.mode != BAI_MODE_SYNC) BAITry(BAIIterateToFirst(state)); /* kernels of other modes have only one x */
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
     BAITry(Launch(state, plan, left < most ? left : most, &step, left < count));
     step.fresh = 0;
@@ -219,7 +218,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The tolerances of a whole solve, and where its kernel leaves the result */
+/* The tolerances of a whole solve, and the destination of its result */
 static BAIStop StopOf(BAIState state, const BAITolerances *t)
 {
   BAIStop stop = state->stop;

@@ -1,5 +1,5 @@
 /*
-   Arguments and device functions that the kernels share: momentum, waiting for other tiles, local sweeps
+   Arguments and device functions that kernels share: momentum, waits for other tiles, local sweeps
 */
 #pragma once
 
@@ -7,14 +7,14 @@
 #include "../../common/fourth_kind.h"
 #include "iterate.h"
 
-/* Arguments of a kernel. Vectors of type void are of BAISingle, if the matrix is, else of BAIScalar */
+/* Arguments of a kernel. Vectors of type void are BAISingle if the matrix is, otherwise BAIScalar */
 typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
   int          fourth_kind; /* weights of fourth_kind.h */
-  int          moves;       /* there is momentum, */
-  int          fresh;       /* but in the first iteration */
-  BAIOrder     how;         /* where a kernel does more than one order */
+  int          moves;       /* there is momentum */
+  int          fresh;       /* except in the first iteration */
+  BAIOrder     how;         /* the order, for kernels with several */
   void        *before;      /* places: the iterate before the last one; NULL: the last one overwrites it */
   const void  *b, *ghost;
   void        *x[2];
@@ -23,13 +23,14 @@ typedef struct {
   BAINeighbors neighbors;
   BAIDirection direction;
   const int   *order;
-  int         *done, done_before;      /* done is NULL where no tile is waited for */
-  int          staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
-  int         *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
-  BAISends     sends;
-  BAIFault     fault; /* its fraction is 0 if there are none */
-  BAIInt       its;   /* global iterations of the solve before this launch, by which faults and weights go */
-  BAICounts    counts;
+  int         *done, done_before; /* done is NULL if tiles do not wait */
+  /* BAI_LAG: number of iterations that a tile may be ahead of tiles it reads from */
+  int       staleness;
+  int      *stalled, *stalled_host; /* set if a wait timed out; the host reads the second one */
+  BAISends  sends;
+  BAIFault  fault; /* fraction is 0 without faults */
+  BAIInt    its;   /* global iterations of the solve before this launch, for faults and weights */
+  BAICounts counts;
 } BAISweep;
 
 static __device__ inline unsigned long long BAINanoseconds(void)
@@ -40,21 +41,20 @@ static __device__ inline unsigned long long BAINanoseconds(void)
   return now;
 }
 
-/* x[which], without the indexing that would move the arguments of a kernel to slow memory */
+/* x[which]; indexing would move the arguments of a kernel to slow memory */
 template <typename V = BAIScalar>
 static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
 {
   return static_cast<V *>(which ? s.x[1] : s.x[0]);
 }
 
-/* The factor of an update */
 static __device__ inline BAIReal BAIOmegaAt(const BAISweep &s, int iteration)
 {
   return s.fourth_kind ? s.omega * BAIFourthKindOmega(s.its + iteration) : s.omega;
 }
 
-/* Writes the next x of a row: its x and a step, and momentum, which builds on the x before. That is kept by places, or,
- * in mode sync, is what the next x overwrites. A row that is stopped keeps its x */
+/* Writes the next x of a row: x plus a step, and momentum, which needs the previous x. That is stored by places, or in
+   mode sync is overwritten by the next x. A row that faults stop keeps its x */
 template <typename V>
 static __device__ inline void BAIUpdateRow(const BAISweep &s, int iteration, int place, V *x, V xi, V step,
                                            bool stopped = false)
@@ -72,7 +72,6 @@ static __device__ inline void BAIUpdateRow(const BAISweep &s, int iteration, int
   BAIStore(x, stopped ? xi : next);
 }
 
-/* Damping of the local sweeps of the row at a place */
 static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISweep &s, int place)
 {
   return A.share ? s.local_omega * A.share[place] : s.local_omega;
@@ -81,12 +80,13 @@ static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISw
 static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)
 {
   const int *done   = s.done + tile;
-  const int  enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
+  const int  enough = s.done_before + iterations; /* outside the lambda, whose reference would move s to slow memory */
 
   BAISpin(s.stalled, s.stalled_host, [=] { return BAILoadAcquire(done) >= enough; });
 }
 
-/* Called by one thread, after all of the thread block have written their x and met */
+/* Marks iterations of a tile as done; called by one thread, after all of the thread block have written their x and
+   met */
 static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
 {
   BAIStoreRelease(s.done + tile, s.done_before + iterations);
@@ -97,7 +97,7 @@ static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
   return s.direction == BAI_BACKWARD || (s.direction == BAI_ALTERNATE && iteration % 2);
 }
 
-/* Global iterations that a neighbour must have behind it before a tile may begin this one */
+/* The number of global iterations that a neighbour must have done before a tile may begin this one */
 template <BAIOrder order>
 static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iteration)
 {
@@ -105,8 +105,8 @@ static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iter
   return order == BAI_LAG ? iteration - s.staleness : iteration;
 }
 
-/* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read
- * anew in every iteration */
+/* The tiles that a tile waits for. Each thread keeps the first of those that it checks, to avoid reading memory in
+   every iteration */
 template <BAIOrder order>
 struct BAINeighborsOf {
   static constexpr bool any = order == BAI_FLAGS || order == BAI_LAG || order == BAI_TURNS;
@@ -123,8 +123,8 @@ struct BAINeighborsOf {
     }
   }
 
-  /* Until this one may begin an iteration, or, if they meet, until all have done as many; called by all threads, who
-   * have met when it returns */
+  /* Waits until this tile may begin an iteration, or, if meet, until all neighbours have done as many; a barrier,
+     called by all threads */
   __device__ void Wait(const BAISweep &s, int iteration, bool meet = false) const
   {
     if (first >= 0) BAIWaitForTile(s, first >> 1, meet ? iteration : BAIEnough<order>(s, first, iteration));
@@ -137,14 +137,14 @@ struct BAINeighborsOf {
   }
 };
 
-/* A tile's global iteration, as far as other tiles have to do with it */
+/* The synchronization of a tile's global iteration with other tiles */
 template <BAIOrder order>
 class BAITurn {
   static constexpr bool waits = BAINeighborsOf<order>::any;
   const BAISweep       &s;
   int                   tile, iteration;
   BAINeighborsOf<order> neighbors;
-  bool                  known; /* neighbors is of this tile */
+  bool                  known; /* neighbors belongs to this tile */
 
 public:
   __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), known(false) {}
@@ -156,8 +156,7 @@ public:
     iteration = at_iteration;
   }
 
-  /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on
-   * its way meanwhile */
+  /* Called by all threads before one of them reads x of other tiles; earlier loads, of the matrix, may be in flight */
   __device__ void Begin()
   {
     if (waits && s.done) {
@@ -166,7 +165,7 @@ public:
     }
   }
 
-  /* Called by all threads, who have written their x */
+  /* Called by all threads after they have written their x */
   __device__ void End()
   {
     __syncthreads();
@@ -174,7 +173,7 @@ public:
   }
 };
 
-/* A tile's new x goes to other ranks: called by all threads, who have written it */
+/* Sends a tile's new x to other ranks; called by all threads after they have written it */
 template <typename V>
 static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *x)
 {
@@ -188,9 +187,9 @@ static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *
 }
 
 /*
-   Goes through tiles and iterations in the order given; of a queue a thread block does one tile, and the device hands
-   these out. iterate(tile, iteration, from, to, turn) does one global
-   iteration of a tile, reading iterate from and writing iterate to, of type V, and calls turn's Begin() on the way
+   Processes tiles and iterations in this order; in a queue a thread block does one tile assigned by the device.
+   iterate(tile, iteration, from, to, turn) does one global iteration of a tile, reading iterate number from and writing
+   iterate number to, of type V, and calls Begin() of turn in between
 */
 template <BAIOrder order, typename V, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
@@ -210,7 +209,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : from;
 
       for (int m = 0; m < own;
-           m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
+           m++) { /* in both directions the last tile belongs to the same thread block, which so waits for itself */
         const int k = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
         const int tile = order == BAI_TURNS ? p.order[k] : k;
 
@@ -224,8 +223,8 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 }
 
 /*
-   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, width
-   those of its slice, s is b minus what lies outside it. All is done in the precision of V
+   Does the local sweeps of a tile, a thread for each row, and the update: a and j are the row's entries inside the
+   block, width is the width of its slice, s is b minus the products outside. All arithmetic is in V
 */
 template <int LOC, typename V>
 static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to,
@@ -233,7 +232,7 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
                                            int own, V *now, V *next)
 {
   enum {
-    FEW = 8 /* entries that are read without asking how wide the slice is */
+    FEW = 8 /* entries that are read without checking the width of the slice */
   };
   const int  i = threadIdx.x, place = tile * A.tile_rows + i;
   const bool mine                = own != -1;
@@ -249,7 +248,7 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
-      if (w >= FEW && w % FEW == 0 && w >= width) break; /* the same for a warp */
+      if (w >= FEW && w % FEW == 0 && w >= width) break; /* uniform in a warp */
       sum -= a[w] * now[j[w]];
     }
     if (sweep <= iters) y += local_omega * (sum * dinv - y);

@@ -1,12 +1,11 @@
 /*
-   Vectors, an entry a thread: on their way to and from sweeps in single precision, with the matrix as sweeps read it
-   then; the iterate before the last one, which momentum builds on, where x is given to the caller; and numbers as if
-   at random
+   Vectors, a thread for each entry: conversion for sweeps in single precision, with the matrix that they read; the
+   iterate before the last one, for momentum, when x is returned to the caller; and pseudorandom numbers
 */
 #include "../../common/hash.h"
 #include "state.h"
 
-/* Numbers of single precision become those of double precision, or the reverse, times a factor */
+/* Converts numbers of single precision to double precision times a factor, or back */
 static __global__ void Scale(long long n, bool widen, const void *from, BAIReal factor, void *to)
 {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -56,7 +55,7 @@ static __global__ void Swap(int n, BAIScalar *x, BAIScalar *y)
 BAIStatus BAISwapIterates(BAIState state)
 {
   if (!state->A.n) return BAIStatusOf(BAI_OK);
-  if (state->A.single) { /* both are the engine's own */
+  if (state->A.single) { /* both belong to the engine */
     void *x = state->x[0];
 
     state->x[0] = state->rounded[2] = state->x[1];

@@ -2,7 +2,7 @@
 #include "iterate.h"
 #include <stdlib.h>
 
-/* Entries of each row inside and outside its block, summed up to row offsets */
+/* Counts the entries of each row inside and outside its block, and sums the counts to row offsets */
 static BAIStatus CountRows(BAIBlockCRS *A, const BAIMatrix *M, int unit)
 {
 #pragma omp parallel for num_threads(A->threads) schedule(static)
@@ -39,13 +39,12 @@ static void SetValue(int single, void *a, BAIInt k, BAIScalar value)
   else ((BAIScalar *)a)[k] = value;
 }
 
-/* Sums and findings of a row */
 typedef struct {
   BAIReal inside, outside;
   int     different, unit;
 } RowSums;
 
-/* Copies the entries of a row to where they belong; with same_pattern their columns must be there already */
+/* Stores the entries of a row; with same_pattern, checks that their columns are already there */
 static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt place, int unit, int same_pattern)
 {
   const BAIInt row = BAIRowAt(A, place);
@@ -96,7 +95,7 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt 
   return sums;
 }
 
-/* Rounds the copy that the local sweeps read, if there is one */
+/* Rounds the copy of the matrix that local sweeps read, if there is one */
 static void RoundInside(BAIBlockCRS *A)
 {
   if (A->sweep_a == A->loc_a) return;

@@ -1,8 +1,7 @@
 /*
-   Block-CRS: a matrix cut into its diagonal, the rest of its diagonal blocks, and everything outside them
-   (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.8; here the diagonal stands apart).
-   Rows are in the order of the blocks, so that one in the overlap of others is there several times; columns outside the
-   blocks are numbered as in the matrix
+   Block-CRS: a matrix divided into its diagonal, the rest of its diagonal blocks, and everything outside them (H. Anzt,
+   "Asynchronous and Multiprecision Linear Solvers", Section 4.8; here the diagonal is separate). Rows are in the order
+   of the blocks, so a row in overlaps is stored several times; columns outside the blocks are numbered as in the matrix
 */
 #pragma once
 
@@ -12,24 +11,24 @@
 typedef struct {
   BAIInt        n, nghost, block_size, blocks;
   BAIInt        places;    /* rows of all blocks */
-  BAIInt        most_rows; /* of a block */
+  BAIInt        most_rows; /* largest number of rows of a block */
   int           threads;
-  const BAIInt *first, *row; /* of a partition; NULL: blocks of block_size consecutive rows */
-  const BAIInt *own;         /* where the overlap of a block begins; NULL: there is none */
-  BAIInt *place, *block; /* of a partition: where row i stands in the block whose own it is, and which block that is */
-  BAIInt  units;         /* rows for whose a_ii 1 stands */
-  float   least_share;   /* for lack of dominance, among the rows */
-  BAIScalar *d;          /* places: a_ii, */
-  void      *dinv;       /* and 1/a_ii, of the type of sweep_a */
-  BAIReal   *share;      /* places, or NULL: what multiplies the damping of a row */
-  BAIReal   *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
-  BAIInt    *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
-  BAIInt    *loc_j;            /* columns counted from the first of the block */
-  void      *loc_a;            /* BAISingle if single, else BAIScalar */
-  void   *sweep_a; /* the same as the local sweeps read it: BAISingle if sweep_single; loc_a itself, if that is of this
-                    type */
-  BAIInt *off_i;   /* places+1: rows of all that is outside the blocks */
-  BAIInt *off_j;   /* columns; from n on, ghosts */
+  const BAIInt *first, *row;      /* of a partition; NULL: blocks of block_size consecutive rows */
+  const BAIInt *own;              /* begin of the overlap of each block; NULL without overlap */
+  BAIInt       *place, *block;    /* of a partition: place of row i among the own rows of its block, and this block */
+  BAIInt        units;            /* rows whose a_ii is replaced by 1 */
+  float         least_share;      /* smallest share of the damping of a row for lack of dominance */
+  BAIScalar    *d;                /* places: a_ii */
+  void         *dinv;             /* places: 1/a_ii, of the type of sweep_a */
+  BAIReal      *share;            /* places, or NULL: factor of the damping of a row */
+  BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
+  BAIInt       *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
+  BAIInt       *loc_j;            /* columns counted from the first of the block */
+  void         *loc_a;            /* BAISingle if single, otherwise BAIScalar */
+  /* loc_a for the local sweeps: BAISingle if sweep_single; loc_a itself, if that has this type */
+  void   *sweep_a;
+  BAIInt *off_i; /* places+1: rows of the entries outside blocks */
+  BAIInt *off_j; /* columns; ghosts from n on */
   void   *off_a;
   int     single, sweep_single;
 } BAIBlockCRS;
@@ -65,7 +64,7 @@ static inline BAIInt BAIBlockLast(const BAIBlockCRS *A, BAIInt block)
   return BAIBlockFirst(A, block + 1);
 }
 
-/* and its own rows the places [first, own) */
+/* Its own rows have the places [first, own) */
 static inline BAIInt BAIBlockOwn(const BAIBlockCRS *A, BAIInt block)
 {
   return A->own ? A->own[block] : BAIBlockLast(A, block);
@@ -76,13 +75,13 @@ static inline BAIInt BAIBlockOfRow(const BAIBlockCRS *A, BAIInt row)
   return A->block ? A->block[row] : row / A->block_size;
 }
 
-/* The row of the matrix at a place, and its place counted from the first of its block */
+/* The row of the matrix at a place, and its place relative to its block */
 static inline BAIInt BAIRowAt(const BAIBlockCRS *A, BAIInt place)
 {
   return A->row ? A->row[place] : place;
 }
 
-/* Where a row stands in a block, counted from the first of the block; -1: not in it */
+/* The place of a row in a block, relative to the block, or -1 */
 static inline BAIInt BAIPlaceInBlock(const BAIBlockCRS *A, BAIInt block, BAIInt row)
 {
   BAIInt low, high;

@@ -1,11 +1,11 @@
 /*
-   Mode color: groups of blocks, and the order in which they take turns
+   Mode color: groups of blocks, and the order of their turns
 */
 #include "host.h"
 #include <stdlib.h>
 
-/* A group reads from another: counts that in end[higher + 1], or, if lower is given, writes it from end[higher] on,
- * once */
+/* Counts once in end[higher + 1] that a group reads from another; or, if lower is given, writes the lower number from
+   end[higher] on */
 static void Meet(int group, int other, int *seen, int *end, int *lower)
 {
   const int low = other < group ? other : group, high = other < group ? group : other;
@@ -16,8 +16,8 @@ static void Meet(int group, int other, int *seen, int *end, int *lower)
   else end[high + 1]++;
 }
 
-/* Who reads from whom: what couples to the rows of the blocks, and the rows of their overlaps; ghosts have numbers
-   after those of the groups */
+/* Finds which groups read from each other: through couplings to the rows of their blocks, and to rows of overlaps;
+   ghosts have numbers after the groups */
 static void Neighbors(const BAIState state, int ghosts, int *seen, int *end, int *lower)
 {
   const BAIBlockCRS *A      = &state->A;
@@ -39,7 +39,7 @@ static void Neighbors(const BAIState state, int ghosts, int *seen, int *end, int
   }
 }
 
-/* The graph of the groups; its lists are the caller's to free */
+/* Finds the graph of the groups; the caller frees its lists */
 static BAIStatus FindGraph(BAIState state, int ghosts, int **first, int **lower)
 {
   const size_t n    = (size_t)state->groups + 1;
@@ -59,7 +59,7 @@ static BAIStatus FindGraph(BAIState state, int ghosts, int **first, int **lower)
   return BAIStatusOf(*lower ? BAI_OK : BAI_ERR_MEMORY);
 }
 
-/* Room for the order of groups in these turns, in the place of that before */
+/* Reallocates the order of groups for a number of turns */
 static BAIStatus NeedOrder(BAIState state, size_t turns)
 {
   free(state->order);
@@ -84,7 +84,7 @@ BAIStatus BAIHostColor(BAIState state)
   free(rank);
   free(first);
   free(lower);
-  if (status.code) { /* to be tried again */
+  if (status.code) { /* so that it can be tried again */
     free(state->order);
     free(state->turn_first);
     state->order = state->turn_first = NULL;
@@ -114,7 +114,7 @@ BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
   return status;
 }
 
-/* Whether other ranks read from a group, or it reads from them */
+/* Whether a group reads from other ranks or is read by them */
 static int IsBoundary(const BAIState state, BAIInt group)
 {
   const BAIBlockCRS *A     = &state->A;

@@ -1,5 +1,5 @@
 /*
-   Exchange of x between ranks of a node, in shared memory: see exchange.h
+   Exchange of x between ranks of a node, in shared memory, see exchange.h
 */
 #include "host.h"
 #include <sched.h>
@@ -8,7 +8,6 @@
 
 typedef _Atomic(BAIFlag) AtomicFlag;
 
-/* The content of a handle */
 typedef struct {
   BAISharedHandle memory;
   size_t          nghost;
@@ -125,7 +124,7 @@ double BAIHostWorked(BAIState state)
   return state->exchange.worked;
 }
 
-/* Reads from now on the ghosts of the last exchange, or of the one before it, when all of them are there */
+/* Waits for the ghosts of the last exchange, or of the one before, which are read from now on */
 static BAIStatus TakeGhosts(BAIState state, int live, int was_live)
 {
   BAIHostExchange *e      = &state->exchange;

@@ -1,5 +1,5 @@
 /*
-   The host backend: OpenMP threads. Short enough to be read as the definition of the method: see sweep.c
+   The host backend: OpenMP threads. With sweep.c it is short enough to serve as the definition of the method
 */
 #include "../fault.h"
 #include "../../common/hash.h"
@@ -54,7 +54,7 @@ static BAIStatus Prepare(BAIState state, BAIMode mode)
   return mode == BAI_MODE_COLOR && !state->order ? BAIHostColor(state) : BAIStatusOf(BAI_OK);
 }
 
-/* Damping and sweeps that follow from the values of the matrix */
+/* Computes damping and numbers of sweeps that depend on the values of the matrix */
 static BAIStatus Weigh(BAIState state)
 {
   const BAIBlockCRS *A = &state->A;
@@ -116,7 +116,6 @@ static BAIStatus UpdateMatrix(BAIState state, const BAIMatrix *matrix)
   return Weigh(state);
 }
 
-/* Times scale, in single precision */
 static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle *rounded)
 {
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
@@ -186,7 +185,7 @@ static BAIStatus Shares(BAIState state, BAIReal *share)
   return BAIStatusOf(BAI_OK);
 }
 
-/* An entry of the row, the diagonal or its inverse */
+/* Flips a bit in rows that faults hit: of an entry of the row, of the diagonal, or of its inverse */
 static BAIStatus Flip(BAIState state, BAIInt *flipped)
 {
   const BAIFault *fault = &state->p.fault;
@@ -218,7 +217,7 @@ static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Nothing goes on behind the caller's back */
+/* Nothing runs in the background */
 static BAIStatus Wait(BAIState state)
 {
   (void)state;

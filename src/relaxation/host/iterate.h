@@ -1,6 +1,6 @@
 /*
-   The iterate that threads share: entries are read and written by relaxed C11 atomics, so that blocks may race for
-   them without undefined behaviour. A complex entry is two reals, and may be seen half new.
+   The iterate that threads share: entries are accessed by relaxed C11 atomics, so that races between blocks are no
+   undefined behaviour. A complex entry consists of two reals, and may be seen half new
 */
 #pragma once
 
@@ -11,7 +11,7 @@
 typedef _Atomic(BAIReal) BAIAtomic;
 typedef _Atomic(float)   BAIAtomicSingle;
 
-/* BAISingle stands for a BAIScalar if sweeps are to be of single precision. x is a BAIAtomic * or BAIAtomicSingle * */
+/* BAISingle replaces BAIScalar in sweeps of single precision. x is a BAIAtomic * or BAIAtomicSingle * */
 #define BAILoadReal(x, i)         atomic_load_explicit((x) + (i), memory_order_relaxed)
 #define BAIStoreReal(x, i, value) atomic_store_explicit((x) + (i), value, memory_order_relaxed)
 #if defined(PETSC_USE_COMPLEX)

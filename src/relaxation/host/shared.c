@@ -1,5 +1,5 @@
 /*
-   Shared memory of POSIX: see shared.h
+   POSIX shared memory, see shared.h
 */
 #include "../shared.h"
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The content of a handle */
 typedef struct {
   char   name[48];
   size_t bytes;
@@ -23,7 +22,6 @@ static BAIStatus Refuse(const char *what)
   return BAIStatusBecause(BAI_ERR_PEERS, what, strerror(errno));
 }
 
-/* Maps the object of a name */
 static BAIStatus MapObject(const char *name, int flags, size_t bytes, void **memory)
 {
   const int file = shm_open(name, flags | O_RDWR, 0600);
@@ -32,8 +30,7 @@ static BAIStatus MapObject(const char *name, int flags, size_t bytes, void **mem
   if (file < 0) return Refuse("shm_open()");
   if (flags & O_CREAT)
     errno = posix_fallocate(file, 0,
-                            (off_t)
-                              bytes); /* without it, memory that is not there would be missed when it is written to */
+                            (off_t)bytes); /* without it, missing memory would be noticed only when it is written to */
   if (flags & O_CREAT && errno) {
     status = Refuse("posix_fallocate()");
     (void)close(file);

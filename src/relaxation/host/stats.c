@@ -1,5 +1,5 @@
 /*
-   Counts sweeps: which blocks read which, how stale, how often and when they are updated
+   Statistics of sweeps: reads of blocks by blocks with their staleness, and updates
 */
 #include "host.h"
 #include <omp.h>
@@ -7,14 +7,14 @@
 
 struct BAIHostStats_ {
   BAIInt   blocks;
-  size_t  *first;   /* blocks+1: where the blocks that one reads begin */
-  BAIInt  *other;   /* those */
-  int64_t *updates; /* that others can see */
+  size_t  *first;   /* blocks+1: first block in other that each block reads */
+  BAIInt  *other;   /* blocks read by others */
+  int64_t *updates; /* updates that others can see */
   double  *last, begin;
   int64_t  reads[2 * BAI_MOST_STALE + 1];
 };
 
-/* The blocks that each block reads, each once; only counted if there is no room yet */
+/* Finds the blocks that each block reads, without repetition; only counts them if there is no memory yet */
 static void FindOthers(const BAIBlockCRS *A, BAIInt *seen, BAIHostStats *s)
 {
   size_t found = 0;
@@ -75,7 +75,7 @@ static int64_t UpdatesOf(const BAIHostStats *s, BAIInt block)
   return updates;
 }
 
-/* A block begins a global iteration; in mode sync it reads nothing but the previous iterate */
+/* Counts the reads of a block that begins a global iteration; in mode sync it reads the previous iterate only */
 void BAIHostStatsRead(BAIHostStats *s, BAIInt block)
 {
   const int64_t mine = UpdatesOf(s, block), most = BAI_MOST_STALE;
@@ -89,7 +89,7 @@ void BAIHostStatsRead(BAIHostStats *s, BAIInt block)
   }
 }
 
-/* Its new values can be seen */
+/* Counts the update of a block when others can see it */
 void BAIHostStatsWrote(BAIHostStats *s, BAIInt block)
 {
   s->last[block] = omp_get_wtime() - s->begin;

@@ -1,8 +1,8 @@
 /*
-   Block-asynchronous iteration, as defined in engine.h, and ||b - A x||^2 of the x reached.
+   Block-asynchronous iteration, as defined in engine.h, and ||b - A x||^2 of the current x.
 
-   Value is the type of the iterate and its residual, Inner that of the local sweeps. This file is compiled once as it
-   is, and once by each of its twins, which define BAI_IN_SINGLE or BAI_IN_MIXED and include it
+   Value is the type of the iterate and its residual, Inner the type of the local sweeps. This file is compiled by
+   itself, and by its two twins, which define BAI_IN_SINGLE or BAI_IN_MIXED and include it
 */
 #include "../fault.h"
 #include "../../common/fourth_kind.h"
@@ -34,16 +34,15 @@ typedef BAIScalar Inner;
 typedef BAIReal   InnerReal;
 #endif
 
-/* How the blocks of one global iteration are updated */
+/* How blocks are updated in one global iteration */
 typedef struct {
-  Atomic   *x, *next; /* what is read and what is written; the same where the mode allows it */
+  Atomic   *x, *next; /* iterates to read and to write, which may be the same */
   BAIInt    local_iters;
   ValueReal omega, momentum;
 
   const BAIFault *fault; /* of this iteration, or NULL */
 } Update;
 
-/* That of an iteration, or NULL */
 static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
 {
   return step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL;
@@ -77,7 +76,7 @@ static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
   return fault && BAIFaultStops(fault, row, BAIBlockOfRow(A, row));
 }
 
-/* b minus what lies outside the block */
+/* b minus the products outside the block */
 static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
 {
   const BAIBlockCRS *A = &state->A;
@@ -94,8 +93,8 @@ static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
 }
 
 /*
-   With refinement: r = b - A x of the rows of a block, of the x that others have now. It is left in s for the local
-   sweeps, times a power of two that is returned, so that their precision holds it
+   With refinement, computes r = b - A x for the rows of a block with the current x of other blocks. s gets r times a
+   power of two, which is returned, so that it is in the range of the local sweeps
 */
 static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Value *r, Inner *s)
 {
@@ -118,7 +117,7 @@ static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Val
   return scale;
 }
 
-/* The local sweeps find y, or with refinement a correction of x: y - x, from zero */
+/* Does the local sweeps, which find y, or with refinement the correction y - x from zero */
 static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A       = &state->A;
@@ -168,7 +167,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
   }
 }
 
-/* All blocks' new values can be seen; of those that faults stop there are none */
+/* Counts updates of blocks, except those stopped by faults, when others can see them */
 static void Wrote(BAIState state, BAIInt first, BAIInt last, const BAIStep *step, BAIInt iteration)
 {
   const BAIFault *fault = FaultOf(state, step, iteration);
@@ -179,8 +178,8 @@ static void Wrote(BAIState state, BAIInt first, BAIInt last, const BAIStep *step
   }
 }
 
-/* Until all that a block reads from have as many global iterations behind them as staleness demands; tickets are drawn
- * in order, so somebody is at work on them */
+/* Waits until the blocks that a block reads from have done as many global iterations as staleness requires; tickets are
+   drawn in order, so other threads work on them */
 static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
 {
   const BAIBlockCRS *A = &state->A;
@@ -195,8 +194,8 @@ static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
 
 /*
    A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do
-   not wait for other blocks, unless staleness is bounded; only a task whose last ticket a slower thread still holds is
-   waited for.
+   not wait for other blocks, unless staleness is bounded; they only wait for a task whose last ticket a slower thread
+   still has
 */
 static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
 {
@@ -247,9 +246,8 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
 }
 
 /*
-   Groups of one turn read nothing of each other; the blocks of a group read it as it was before any of them has
-   written. Of ranks that take turns together it may be one turn, and first the part of it that has to do with other
-   ranks
+   Groups of one turn do not read from each other; blocks of a group read values from before any of them has written.
+   For ranks that take turns together it may do a single turn, and first its part at the boundary
 */
 static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
 {
@@ -300,7 +298,7 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
   case BAI_MODE_COLOR:
     SweepColor(state, count, step);
     break;
-  case BAI_MODE_AUTO: /* whoever calls the engine has decided */
+  case BAI_MODE_AUTO: /* the caller of the engine has chosen a mode */
     break;
   }
 }
