@@ -1,6 +1,4 @@
-/*
-   The partition of rows into blocks
-*/
+/* The partition of rows into blocks */
 #include "../petsc/baiimpl.h"
 #include "partition.h"
 #include "tuning.h"

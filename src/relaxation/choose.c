@@ -1,6 +1,4 @@
-/*
-   The choices of a relaxation: the meaning of its options for this matrix and rank
-*/
+/* The choices of a relaxation: the meaning of its options for this matrix and rank */
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
 #include <float.h>

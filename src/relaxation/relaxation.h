@@ -1,6 +1,4 @@
-/*
-   The relaxation of a KSPBAI or PCBAI above the engine: its data, set-up and iterations. baiimpl.h includes this
-*/
+/* The relaxation of a KSPBAI or PCBAI above the engine: its data, set-up and iterations. baiimpl.h includes this */
 #pragma once
 
 #include "engine.h"

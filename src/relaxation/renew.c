@@ -1,6 +1,4 @@
-/*
-   Creates the engine of a relaxation, gives it new values of the matrix, and destroys it
-*/
+/* Creates the engine of a relaxation, gives it new values of the matrix, and destroys it */
 #include "../petsc/baiimpl.h"
 
 static PetscErrorCode CreateEngine(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)

@@ -1,6 +1,4 @@
-/*
-   Global iterations on a Vec: access to its arrays, exchange between ranks, and residual norms
-*/
+/* Global iterations on a Vec: access to its arrays, exchange between ranks, and residual norms */
 #include "../petsc/baiimpl.h"
 #include "tuning.h"
 

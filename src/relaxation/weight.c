@@ -1,6 +1,4 @@
-/*
-   Weights that depend on the extreme eigenvalues of the iteration: tau, and the weights of a polynomial
-*/
+/* Weights that depend on the extreme eigenvalues of the iteration: tau, and the weights of a polynomial */
 #include "../petsc/baiimpl.h"
 #include "../common/scale.h"
 #include "tuning.h"

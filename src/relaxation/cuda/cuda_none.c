@@ -1,6 +1,4 @@
-/*
-   Replaces the CUDA backend in builds without nvcc: it has no operations, so nothing can be created
-*/
+/* Replaces the CUDA backend in builds without nvcc: it has no operations, so nothing can be created */
 #include "../../multigrid/backend.h"
 #include "../shared.h"
 

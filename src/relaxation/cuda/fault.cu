@@ -1,6 +1,4 @@
-/*
-   Flips bits of the matrix on the device, see fault.h
-*/
+/* Flips bits of the matrix on the device, see fault.h */
 #include "../fault.h"
 #include "iterate.h"
 

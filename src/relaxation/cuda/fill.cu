@@ -1,6 +1,4 @@
-/*
-   Stores the entries of a CSR matrix in its slices
-*/
+/* Stores the entries of a CSR matrix in its slices */
 #include "../theta.h"
 #include "sliced.h"
 #include "../../common/cuda/warp.h"

@@ -1,6 +1,4 @@
-/*
-   The kernel for any matrix and any block size. Local sweeps read the entries inside blocks from caches
-*/
+/* The kernel for any matrix and any block size. Local sweeps read the entries inside blocks from caches */
 #include "../fault.h"
 #include "../../common/scale.h"
 #include "pieces.h"

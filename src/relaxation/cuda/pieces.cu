@@ -1,6 +1,4 @@
-/*
-   The sums of all pieces of long rows, a warp for each piece
-*/
+/* The sums of all pieces of long rows, a warp for each piece */
 #include "pieces.h"
 
 enum {

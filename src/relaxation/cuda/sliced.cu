@@ -1,6 +1,4 @@
-/*
-   Stores a CSR matrix as sliced Block-CRS on the device
-*/
+/* Stores a CSR matrix as sliced Block-CRS on the device */
 #include "../coloring.h"
 #include "state.h"
 #include <algorithm>

@@ -1,6 +1,4 @@
-/*
-   Places, rows and blocks of the slices of a matrix: slices.cu finds the size of slices, fill.cu fills them
-*/
+/* Places, rows and blocks of the slices of a matrix: slices.cu finds the size of slices, fill.cu fills them */
 #pragma once
 
 #include "iterate.h"

@@ -1,6 +1,4 @@
-/*
-   The number of entries of each slice of a matrix, and their position
-*/
+/* The number of entries of each slice of a matrix, and their position */
 #include "../../common/cuda/scan_sort.h"
 #include "sliced.h"
 #include "../../common/cuda/warp.h"

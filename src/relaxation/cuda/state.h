@@ -1,6 +1,4 @@
-/*
-   State of the CUDA backend
-*/
+/* State of the CUDA backend */
 #pragma once
 
 #include "../../common/cuda/context.h"

@@ -1,6 +1,4 @@
-/*
-   Statistics by the generic kernel: updates and stale reads, see BAIStats
-*/
+/* Statistics by the generic kernel: updates and stale reads, see BAIStats */
 #include "state.h"
 #include <algorithm>
 #include <limits.h>

@@ -1,6 +1,4 @@
-/*
-   Launches the kernels that plan.cu chose
-*/
+/* Launches the kernels that plan.cu chose */
 #include "../../common/cuda/follow.h"
 #include "pieces.h"
 #include <limits.h>

@@ -1,6 +1,4 @@
-/*
-   Arguments and device functions that kernels share: momentum, waits for other tiles, local sweeps
-*/
+/* Arguments and device functions that kernels share: momentum, waits for other tiles, local sweeps */
 #pragma once
 
 #include "../../common/cuda/spin.h"

@@ -1,6 +1,4 @@
-/*
-   Mode color: groups of blocks, and the order of their turns
-*/
+/* Mode color: groups of blocks, and the order of their turns */
 #include "host.h"
 #include <stdlib.h>
 

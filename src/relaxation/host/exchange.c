@@ -1,6 +1,4 @@
-/*
-   Exchange of x between ranks of a node, in shared memory, see exchange.h
-*/
+/* Exchange of x between ranks of a node, in shared memory, see exchange.h */
 #include "host.h"
 #include <sched.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-/*
-   The host backend: OpenMP threads. With sweep.c it is short enough to serve as the definition of the method
-*/
+/* The host backend: OpenMP threads. With sweep.c it is short enough to serve as the definition of the method */
 #include "../fault.h"
 #include "../../common/hash.h"
 #include "../theta.h"

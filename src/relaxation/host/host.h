@@ -1,6 +1,4 @@
-/*
-   State of the host backend
-*/
+/* State of the host backend */
 #pragma once
 
 #include "../coloring.h"

@@ -1,6 +1,4 @@
-/*
-   POSIX shared memory, see shared.h
-*/
+/* POSIX shared memory, see shared.h */
 #include "../shared.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,4 @@
-/*
-   Statistics of sweeps: reads of blocks by blocks with their staleness, and updates
-*/
+/* Statistics of sweeps: reads of blocks by blocks with their staleness, and updates */
 #include "host.h"
 #include <omp.h>
 #include <stdlib.h>
