@@ -1,6 +1,4 @@
-/*
-   BiCGStab on the chip (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992), preconditioned by M on the right
-*/
+/* BiCGStab on the chip (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992), preconditioned by M on the right */
 #include "decide.h"
 #include "entries.h"
 #include "sums.h"

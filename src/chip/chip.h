@@ -1,6 +1,4 @@
-/*
-   Krylov methods for a matrix that stays on the chip: a whole solve is one launch, see systems.cu
-*/
+/* Krylov methods for a matrix that stays on the chip: a whole solve is one launch, see systems.cu */
 #pragma once
 
 #include "../common/cuda/context.h"

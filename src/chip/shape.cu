@@ -1,6 +1,4 @@
-/*
-   The kernels of solves on the chip, and the parts that they accept
-*/
+/* The kernels of solves on the chip, and the parts that they accept */
 #include "entries.h"
 
 enum {
