@@ -1,6 +1,4 @@
-/*
-   Damping of Jacobi sweeps inside a block, for host and device
-*/
+/* Damping of Jacobi sweeps inside a block, for host and device */
 #pragma once
 
 #include "types.h"

@@ -1,6 +1,4 @@
-/*
-   Pseudorandom numbers that do not depend on the backend and the number of ranks
-*/
+/* Pseudorandom numbers that do not depend on the backend and the number of ranks */
 #pragma once
 
 #include "types.h"

@@ -1,6 +1,4 @@
-/*
-   Rules of Krylov methods for host and device: conjugate directions, and the end of a solve
-*/
+/* Rules of Krylov methods for host and device: conjugate directions, and the end of a solve */
 #pragma once
 
 #include "../multigrid/levels.h"

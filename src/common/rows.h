@@ -1,6 +1,4 @@
-/*
-   Compressed rows of a matrix, for host and device
-*/
+/* Compressed rows of a matrix, for host and device */
 #pragma once
 
 #include "types.h"

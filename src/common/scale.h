@@ -1,6 +1,4 @@
-/*
-   Scaling that keeps numbers within the range of single precision while they are rounded to it, for host and device
-*/
+/* Scaling that keeps numbers within the range of single precision while they are rounded to it, for host and device */
 #pragma once
 
 #include "types.h"

@@ -1,6 +1,4 @@
-/*
-   Texts of errors
-*/
+/* Texts of errors */
 #include "types.h"
 #include <string.h>
 

@@ -1,6 +1,4 @@
-/*
-   The device context of a solver: a stream, memory in stream order, waits of the host; and checks of run time calls
-*/
+/* The device context of a solver: a stream, memory in stream order, waits of the host; and checks of run time calls */
 #pragma once
 
 #include "../types.h"

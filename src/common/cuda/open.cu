@@ -1,6 +1,4 @@
-/*
-   Opens a context on a device and finds its capabilities
-*/
+/* Opens a context on a device and finds its capabilities */
 #include "scan_sort.h"
 
 /* Kernels can follow each other if the code was compiled for an architecture with this capability, and not translated

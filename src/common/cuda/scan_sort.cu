@@ -1,6 +1,4 @@
-/*
-   Prefix sums and sorting by CUB
-*/
+/* Prefix sums and sorting by CUB */
 #include "scan_sort.h"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>

@@ -1,6 +1,4 @@
-/*
-   Prefix sums and sorting on the device by CUB, in one unit so that its kernels exist only once, in stream order
-*/
+/* Prefix sums and sorting on the device by CUB, in one unit so that its kernels exist only once, in stream order */
 #pragma once
 
 #include "context.h"

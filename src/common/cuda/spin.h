@@ -1,6 +1,4 @@
-/*
-   Waits of threads for data that others write, with a time limit
-*/
+/* Waits of threads for data that others write, with a time limit */
 #pragma once
 
 #include "atomic.h"
