@@ -1,6 +1,4 @@
-/*
-   Differences between the releases (3.18 to 3.26) and configurations of PETSc. No other file tests PETSC_VERSION
-*/
+/* Differences between the releases (3.18 to 3.26) and configurations of PETSc. No other file tests PETSC_VERSION */
 #pragma once
 
 #include <petscversion.h>

@@ -1,6 +1,4 @@
-/*
-   The code that KSPBAI, PCBAI and PCBAIMG share: options, and access to Mat and Vec for the engine
-*/
+/* The code that KSPBAI, PCBAI and PCBAIMG share: options, and access to Mat and Vec for the engine */
 #pragma once
 
 #include "baicompat.h"
@@ -134,7 +132,7 @@ PETSC_INTERN PetscErrorCode BAIFindDefect(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIUnitsVary(MPI_Comm, PetscReal, PetscReal, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingFits(const BAIScaling *, PetscInt, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIScalingImprove(BAIScaling *, Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIScalingReplace(BAIScaling *, Vec);
 PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIScalingTranspose(const BAIScaling *, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIScalingReset(BAIScaling *);

@@ -1,6 +1,4 @@
-/*
-   Halos: which ranks read which rows of each other, and exchange of values from owners to ghosts
-*/
+/* Halos: which ranks read which rows of each other, and exchange of values from owners to ghosts */
 #include "baiimpl.h"
 
 PetscErrorCode BAIHaloDestroy(BAIHalo *halo)

@@ -1,6 +1,4 @@
-/*
-   A Mat for the engine: checks, a copy if its type is not aij, its parts, and their arrays
-*/
+/* A Mat for the engine: checks, a copy if its type is not aij, its parts, and their arrays */
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
 

@@ -1,6 +1,4 @@
-/*
-   The ranks of a node, its cores and threads, and agreement of all ranks
-*/
+/* The ranks of a node, its cores and threads, and agreement of all ranks */
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "baiimpl.h"
 #include <limits.h>

@@ -1,6 +1,4 @@
-/*
-   The options of KSPBAI, PCBAI and PCBAIMG, and their ranges
-*/
+/* The options of KSPBAI, PCBAI and PCBAIMG, and their ranges */
 #include "../multigrid/hierarchy.h"
 #include <petsc/private/petscimpl.h>
 

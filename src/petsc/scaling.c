@@ -18,16 +18,16 @@
 #include <petsc/private/petscimpl.h>
 
 enum {
-  SMOOTHING_STEPS = 20, /* Jacobi steps for w; 60 saved less than one in seven cycles of CG */
+  SMOOTHING_STEPS = 20, /* Jacobi steps for w, before inverse iteration */
   /* steps for L and R; the remaining error is smooth, so that it hardly differs on an aggregate */
   BALANCING_STEPS = 40
 };
 
 static const PetscReal units_defect =
                          3, /* largest defect of constants; dominant rows and boundary conditions make it up to 1.7 */
-  balanced_defect = 0.5,    /* largest defect of constants after balancing, if units were the problem */
-  least_of_smooth = 1e-3,   /* dominant rows make v of Smooth() fall to zero or below */
-  least_of_step   = 0.3;    /* smallest factor of a step for w_i; without it steps oscillate */
+  balanced_defect   = 0.5,  /* largest defect of constants after balancing, if units were the problem */
+  least_of_smooth   = 1e-3, /* dominant rows make v of Smooth() fall to zero or below */
+  least_of_solution = 1e-6; /* smallest y_i / w_i, relative to the largest */
 
 /* Sets w on each field to the inverse square root of the mean of d there; differ is the largest mean over the
    smallest */
@@ -311,26 +311,19 @@ PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does a step of steepest descent on A w = 0, where r = A w, which is overwritten, and z is the preconditioned r.
-   Improving w and the preconditioner in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan, T.
-   Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004 */
-PetscErrorCode BAIScalingImprove(BAIScaling *s, Mat A, Vec r, Vec z)
+/* Replaces w by the solution y of A y = |D| w, see ../multigrid/hierarchy.c. It changes with units like S^-1, too */
+PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
 {
-  const Vec   w = s->left;
-  Vec         least;
-  PetscScalar rz, zAz;
+  const Vec w = s->left;
+  PetscReal largest;
 
   PetscFunctionBegin;
-  PetscCall(VecDot(r, z, &rz));
-  PetscCall(MatMult(A, z, r));
-  PetscCall(VecDot(r, z, &zAz));
-  PetscCall(VecDuplicate(w, &least));
-  PetscCall(VecCopy(w, least));
-  PetscCall(VecScale(least, (PetscScalar)least_of_step));
-  if (PetscRealPart(zAz) != 0) PetscCall(VecAXPY(w, -rz / zAz, z));
-  PetscCall(VecRealPart(w));
-  PetscCall(VecPointwiseMax(w, w, least));
-  PetscCall(VecDestroy(&least));
+  PetscCall(VecPointwiseDivide(s->r, y, w));
+  PetscCall(VecNorm(s->r, NORM_INFINITY, &largest));
+  PetscCall(VecScale(y, (PetscScalar)(1 / PetscMax(largest, PETSC_MACHINE_EPSILON))));
+  PetscCall(VecAbs(y)); /* negative only where CG ended early, or A is no M-matrix */
+  PetscCall(VecScale(w, (PetscScalar)least_of_solution));
+  PetscCall(VecPointwiseMax(w, w, y));
   PetscCall(MatDestroy(&s->matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

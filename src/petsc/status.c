@@ -1,6 +1,4 @@
-/*
-   Conversion of an engine's status to a PETSc error
-*/
+/* Conversion of an engine's status to a PETSc error */
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
 

@@ -1,6 +1,4 @@
-/*
-   Vectors: access to arrays for a backend or its levels, and norms whose squares are out of range
-*/
+/* Vectors: access to arrays for a backend or its levels, and norms whose squares are out of range */
 #include "../multigrid/hierarchy.h"
 #include <petsc/private/petscimpl.h>
 

@@ -1,6 +1,4 @@
-/*
-   The view of a relaxation: its options, and the choices in use
-*/
+/* The view of a relaxation: its options, and the choices in use */
 #include "baiimpl.h"
 
 /* Options that differ from their defaults */
