@@ -1,6 +1,4 @@
-/*
-   Energy used by a GPU and the processors of this host, if there are counters that can be read
-*/
+/* Energy used by a GPU and the processors of this host, if there are counters that can be read */
 #pragma once
 
 #include "../relaxation/engine.h"

@@ -1,6 +1,4 @@
-/*
-   Faults: simulation, and detection of simulated and real ones in a solve
-*/
+/* Faults: simulation, and detection of simulated and real ones in a solve */
 #include "research.h"
 #include "../relaxation/fault.h"
 #include "../relaxation/tuning.h"

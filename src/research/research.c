@@ -1,6 +1,4 @@
-/*
-   Hooks of options of research in a relaxation: simulated faults and their detection, statistics
-*/
+/* Hooks of options of research in a relaxation: simulated faults and their detection, statistics */
 #include "research.h"
 
 /* Creates or destroys the data that the options need, and lets faults take part in global iterations */

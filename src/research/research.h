@@ -1,6 +1,4 @@
-/*
-   The data of options of research for a relaxation: bai->research, which is NULL without such options
-*/
+/* The data of options of research for a relaxation: bai->research, which is NULL without such options */
 #pragma once
 
 #include "../petsc/baiimpl.h"
