@@ -1,6 +1,4 @@
-/*
-   Runs of a Krylov method that do not converge: switch to another method or other levels, or the end of the solve
-*/
+/* Runs of a Krylov method that do not converge: switch to another method or other levels, or the end of the solve */
 #include "kspbai.h"
 
 const char KSPBAIStallText[] =

@@ -1,6 +1,4 @@
-/*
-   Registration, for libraries that are linked or loaded by -dll_append
-*/
+/* Registration, for libraries that are linked or loaded by -dll_append */
 #include "../../petsc/baiimpl.h"
 
 PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;

@@ -1,6 +1,4 @@
-/*
-   KSPBAI: creation, options and view of the KSP
-*/
+/* KSPBAI: creation, options and view of the KSP */
 #include "kspbai.h" /*I "petscbai.h" I*/
 #include "../../research/research.h"
 

@@ -1,6 +1,4 @@
-/*
-   The data of a KSPBAI, and its methods
-*/
+/* The data of a KSPBAI, and its methods */
 #pragma once
 
 #include "../../multigrid/hierarchy.h"

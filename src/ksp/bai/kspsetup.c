@@ -1,6 +1,4 @@
-/*
-   Set-up of a KSPBAI: choice of the method, of the PC, and of what does the iterations
-*/
+/* Set-up of a KSPBAI: choice of the method, of the PC, and of what does the iterations */
 #include "kspbai.h"
 
 /* Gets the value of -pc_type for the PC of this KSP, if it was given */

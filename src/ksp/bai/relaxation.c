@@ -1,6 +1,4 @@
-/*
-   KSPBAI as block-asynchronous iteration: global iterations, and residual norms between them
-*/
+/* KSPBAI as block-asynchronous iteration: global iterations, and residual norms between them */
 #include "kspbai.h"
 #include "../../relaxation/look.h"
 
