@@ -1,6 +1,4 @@
-/*
-   PCBAIMG: algebraic multigrid with block-asynchronous smoothing as a preconditioner
-*/
+/* PCBAIMG: algebraic multigrid with block-asynchronous smoothing as a preconditioner */
 #include "../../multigrid/hierarchy.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 

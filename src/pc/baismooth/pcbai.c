@@ -1,6 +1,4 @@
-/*
-   PCBAI: block-asynchronous iteration as a smoother and preconditioner
-*/
+/* PCBAI: block-asynchronous iteration as a smoother and preconditioner */
 #include "../../petsc/baiimpl.h"
 #include "../../relaxation/tuning.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
