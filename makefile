@@ -632,6 +632,7 @@ checkdocs:
 	python3 bench/tables.py --check docs/performance.md docs/data/host.csv
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
+	python3 docs/figures/cycle.py | cmp - docs/figures/cycle.svg
 	python3 docs/figures/which.py | cmp - docs/figures/which.svg
 	python3 docs/figures/solves.py | cmp - docs/figures/solves.svg
 	python3 docs/figures/billion_rows.py --check docs/notebook/billion_rows.md
