@@ -46,12 +46,12 @@ def level(x0, y0, n, spacing, blocks):
 
 
 out.append(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 400" font-family="DejaVu Sans, Arial, sans-serif">'
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 404" font-family="DejaVu Sans, Arial, sans-serif">'
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-    f'<path d="M0 0L8 4L0 8z" fill="{INK}"/></marker></defs><rect width="960" height="400" fill="white"/>'
+    f'<path d="M0 0L8 4L0 8z" fill="{INK}"/></marker></defs><rect width="960" height="404" fill="white"/>'
 )
-text(24, 34, "Levels", 16, weight="bold")
-text(24, 58, "Dots are rows, grey boxes aggregates, coloured frames blocks of the smoother.", 13, color=SOFT)
+text(24, 34, "Levels", 18, weight="bold")
+text(24, 60, "Dots are rows, grey boxes aggregates, coloured frames blocks.", 16, color=SOFT)
 level(48, 104, 8, 30, 2)
 level(366, 149, 4, 40, 1)
 level(566, 189, 2, 40, 1)
@@ -62,10 +62,10 @@ for x, title, more in (
     (426, "PᴴAP", "overcorrected"),
     (586, "PᴴAP", "solved exactly"),
 ):
-    text(x, 366, title, 15, "middle", weight="bold")
-    text(x, 386, more, 13, "middle", SOFT)
-text(660, 34, "Cycle", 16, weight="bold")
-text(660, 58, "●  smooth, or solve exactly", 13, color=SOFT)
+    text(x, 368, title, 17, "middle", weight="bold")
+    text(x, 390, more, 16, "middle", SOFT)
+text(660, 34, "Cycle", 18, weight="bold")
+text(660, 60, "Dots smooth, or solve exactly.", 16, color=SOFT)
 path = [0, 1, 2, 3, 2, 1, 2, 3, 2, 1, 0]
 place = [(676 + 26 * k, 110 + 66 * depth) for k, depth in enumerate(path)]
 for (x1, y1), (x2, y2) in zip(place, place[1:]):
@@ -73,7 +73,8 @@ for (x1, y1), (x2, y2) in zip(place, place[1:]):
     arrow(x1 + dx, round(y1 + dy, 2), round(x2 - dx, 2), round(y2 - dy, 2))
 for x, y in place:
     dot(x, y, 6, COLORS[0])
-text(806, 346, "down: the residual, by Pᴴ; up: the correction, by P", 13, "middle", SOFT)
-text(806, 366, "Large levels 1, 3, ... are visited twice.", 13, "middle", SOFT)
+text(806, 346, "↘ residual    ↗ correction", 16, "middle", SOFT)
+text(806, 368, "Large levels 1, 3, ... are", 16, "middle", SOFT)
+text(806, 390, "visited twice.", 16, "middle", SOFT)
 out.append("</svg>")
 print("\n".join(out))
