@@ -2,13 +2,15 @@
 #include "levels.h"
 #include <string.h>
 
-/* Does the local sweeps of one block, starting from y; g is the right-hand side minus the products outside the block, z
-   is work space */
-static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIScalar *g, BAIScalar *y, BAIScalar *z)
+/* Does the local sweeps of one block, starting from y, or from zero; g is the right-hand side minus the products outside
+   the block, z is work space */
+static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, int from_zero, const BAIScalar *g, BAIScalar *y,
+                   BAIScalar *z)
 {
   const BAIInt first = L->first[block], last = L->first[block + 1];
 
-  for (BAIInt sweep = 0; sweep < count; sweep++) {
+  for (BAIInt p = first; p < last && from_zero; p++) y[p - first] = 0 + L->dinv[p] * g[p - first]; /* the first sweep */
+  for (BAIInt sweep = from_zero; sweep < count; sweep++) {
     for (BAIInt p = first; p < last; p++) {
       BAIScalar r = g[p - first] - (L->d[p] + L->extra[p]) * y[p - first];
 
@@ -31,12 +33,12 @@ static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 
     for (BAIInt p = first; p < last; p++) {
       g[p - first] = L->b[p];
-      y[p - first] = from_zero ? 0 : L->x[p];
       if (from_zero) continue;
+      y[p - first] = L->x[p];
       g[p - first] += L->extra[p] * L->x[p];
       for (BAIInt k = L->split[p]; k < L->i[p + 1]; k++) g[p - first] -= L->a[k] * L->x[L->j[k]];
     }
-    Sweeps(L, block, state->p.local_iters, g, y, z);
+    Sweeps(L, block, state->p.local_iters, from_zero, g, y, z);
     for (BAIInt p = first; p < last; p++) L->y[p] = y[p - first];
   }
   BAIScalar *swap = L->x;
