@@ -8,7 +8,8 @@ out = []
 
 def text(x, y, s, size=14, anchor="start", color=INK, weight="normal"):
     out.append(
-        f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{color}" font-weight="{weight}">{s}</text>'
+        f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{color}" '
+        f'font-weight="{weight}">{s}</text>'
     )
 
 
