@@ -46,7 +46,7 @@ def iterations(A, options, Pmat=None, prepare=lambda pc: None, b=None):
     right.setArray(np.ones(A.size[0]) if b is None else b)
     ksp.solve(right, x)
     ends = {
-        PETSc.KSP.ConvergedReason.DIVERGED_BREAKDOWN: "breakdown",
+        PETSc.KSP.ConvergedReason.DIVERGED_BREAKDOWN: "stalls",
         PETSc.KSP.ConvergedReason.DIVERGED_MAX_IT: ">2000",
     }
     return ends.get(ksp.getConvergedReason(), ksp.getIterationNumber())
