@@ -85,12 +85,25 @@ check before 'pip petsc4py plain' "$python" tests/pip_solve.py before 60
 check after 'pip petsc4py plain' "$python" tests/pip_solve.py after 60
 check ranks 'pip petsc4py plain' "$MPIEXEC" -n 2 "$python" tests/pip_solve.py before 60
 
-# What takes SciPy's matrices
-for module in scipy pyamg; do
-  ! "$python" -c "import $module" 2>/dev/null || HAVE="$HAVE $module"
+# What takes SciPy's matrices, and the notebooks: if need be in an environment with what PyPI has for them
+books=$python
+case " $HAVE " in *' petsc4py '*) wanted=1 ;; *) wanted= ;; esac
+if [ "$wanted" ] && ! "$books" -c 'import scipy, pyamg, nbconvert, ipykernel, skfem, matplotlib' 2>/dev/null; then
+  books=$dir/books/bin/python
+  "$python" -m venv --system-site-packages "$dir/books" &&
+    "$books" -m pip install --quiet pyamg nbconvert ipykernel scikit-fem 'matplotlib>=3.7' \
+      "$("$python" -c 'import numpy; print("numpy<" + str(int(numpy.__version__.split(".")[0]) + 1))')" &&
+    "$books" -c 'import petsc4py' || books=$python
+fi >"$dir/books.log" 2>&1
+for module in scipy pyamg nbconvert skfem matplotlib; do
+  ! "$books" -c "import $module" 2>/dev/null || HAVE="$HAVE $module"
 done
 for case in $(python3 tests/pip_scipy.py); do
-  check scipy-$case "pip petsc4py scipy $(echo $case | grep -x pyamg)" "$python" tests/pip_scipy.py $case
+  check scipy-$case "pip petsc4py scipy $(echo $case | grep -x 'cuda\|pyamg')" "$books" tests/pip_scipy.py $case
+done
+for book in poisson heat; do
+  check $book 'pip petsc4py plain scipy nbconvert skfem matplotlib' \
+    "$books" -m nbconvert --to notebook --execute --output-dir "$dir" tutorials/$book.ipynb
 done
 
 awk '/^```python$/ { inside = 1; next } /^```/ { inside = 0 } inside' docs/manual.md >"$dir/manual.py"
