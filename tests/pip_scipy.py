@@ -222,6 +222,20 @@ def case_memory():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8192  # KiB; one solver takes more than 1000
 
 
+def case_cuda():
+    A, modes = elasticity(40)
+    b = np.ones(A.shape[0])
+    assert solves(A, b, block_size=2, near_null=modes, device='cuda') <= 25
+    with petscbai.Solver(A, device='cuda') as solver:
+        assert 'cusparse' in solver.ksp.getOperators()[0].getType()
+        solver.update(2 * A)
+        x = solver.solve(np.stack([b, 2 * b], axis=1))
+        assert np.allclose(x[:, 1], 2 * x[:, 0], rtol=1e-5)
+        assert np.linalg.norm(b - 2 * A @ x[:, 0]) <= 1.01e-8 * np.linalg.norm(b)
+    M = petscbai.preconditioner(A, device='cuda')
+    assert np.allclose(M @ b, petscbai.preconditioner(A) @ b, rtol=1e-5)
+
+
 def case_pyamg():
     A, b = poisson(200), np.ones(40000)
     x, info = petscbai.solve(A, b, rtol=1e-10, full_output=True)
