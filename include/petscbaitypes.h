@@ -170,9 +170,9 @@ typedef enum {
 
    Values:
 +  `BAI_WEIGHT_NONE` - (default) none
-.  `BAI_WEIGHT_L1`   - |a_ii| grows by the sum of |a_ij| over the columns outside the block of row i
-.  `BAI_WEIGHT_TAU`  - omega is multiplied by tau, a factor that set-up finds from estimated eigenvalues
--  `BAI_WEIGHT_AUTO` - omega is multiplied by min(1, tau)
+.  `BAI_WEIGHT_L1`   - $|a_{ii}|$ grows by the sum of $|a_{ij}|$ over the columns outside the block of row i
+.  `BAI_WEIGHT_TAU`  - omega is multiplied by $\tau$, a factor that set-up finds from estimated eigenvalues
+-  `BAI_WEIGHT_AUTO` - omega is multiplied by $\min(1, \tau)$
 
    Options Database Keys:
 +  -ksp_bai_weight (none|l1|tau|auto) - sets it

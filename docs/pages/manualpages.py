@@ -44,7 +44,7 @@ def pages():
 
 
 def markdown(text, known, missing):
-    """A paragraph: what is in `` stays, of the rest the characters that mean something to Markdown do not"""
+    """A paragraph: code and formulas stay, and elsewhere characters that mean something to Markdown are escaped"""
 
     def code(match):
         name = match[1].removesuffix("()")
@@ -53,9 +53,13 @@ def markdown(text, known, missing):
         return f"[`{match[1]}`]({name}.md)" if name in known else f"`{match[1]}`"
 
     text = re.sub(OPTION, r"`\g<0>`", " ".join(text.split()))
-    parts = re.split(r"(`[^`]*`)", text)
+    parts = re.split(r"(`[^`]*`|\$[^$]*\$)", text)
     return "".join(
-        re.sub(r"`([^`]*)`", code, part) if part.startswith("`") else re.sub(r"([*_<>|\[\]{}^])", r"\\\1", part)
+        re.sub(r"`([^`]*)`", code, part)
+        if part.startswith("`")
+        else part
+        if part.startswith("$")
+        else re.sub(r"([*_<>|\[\]{}^])", r"\\\1", part)
         for part in parts
     )
 

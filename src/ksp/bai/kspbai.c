@@ -9,7 +9,7 @@ static PetscErrorCode ViewEnd(KSP ksp, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (k->stands)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve ended at what rounding allows, a residual norm of %g\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve ended at the residual norm that rounding allows, %g\n",
                                      (double)k->attainable));
   if (k->stalls) PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve ended as %s\n", KSPBAIStallText));
   if (k->method == BAI_METHOD_RELAXATION && (ksp->reason == KSP_DIVERGED_ITS || ksp->reason == KSP_DIVERGED_DTOL))
@@ -224,13 +224,13 @@ const BAIFace BAIFaceKSP =
    iteration every block reads the current values of the other blocks once, does `local_iters` Jacobi sweeps on its own
    rows, and writes its values back. `KSP` counts global iterations. The PC is not applied.
 
-   Relaxation converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, where D is the
-   diagonal of A. That holds for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other
+   Relaxation converges for every order of updates if the spectral radius of $|I - D^{-1} A|$ is below one, where D is
+   the diagonal of A. That holds for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other
    matrices relaxation may diverge; `KSPBAISetWeight()` then helps if the matrix is positive definite. A zero, missing
    or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal.
 
-   Convergence is tested with the norm of the true residual b - A x, also if a Krylov method updates its residual by
-   recurrence. With the default convergence test and norm, a Krylov method also requires that D^{-1} (b - A x) has
+   Convergence is tested with the norm of the true residual $b - A x$, also if a Krylov method updates its residual by
+   recurrence. With the default convergence test and norm, a Krylov method also requires that $D^{-1} (b - A x)$ has
    fallen by the same factor, so that rows of a larger scale, such as rows of boundary conditions, do not hide the error
    of the others. If rounding keeps this second norm up, or the method breaks down, the first norm decides alone. A norm
    set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients
@@ -264,7 +264,8 @@ const BAIFace BAIFaceKSP =
    `PCBAIMG` is made from Pmat; if Pmat has no entries, the default PC is `PCNONE`.
 
    -ksp_bai_exchange chooses how MPI ranks exchange x in relaxation. For a small system fewer ranks may be faster:
-   `PCTELESCOPE` moves all rows to them, as with -ksp_type preonly -pc_type telescope -telescope_ksp_type bai.
+   `PCTELESCOPE` moves all rows to one rank in N with -ksp_type preonly -pc_type telescope
+   -pc_telescope_reduction_factor N -telescope_ksp_type bai.
 
    The backend host runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one
    thread on each.

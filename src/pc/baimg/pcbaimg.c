@@ -84,6 +84,7 @@ static void Complexities(const BAILevelsInfo *i, double *operators, double *grid
   }
 }
 
+/* Prints a line for each level */
 static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -116,7 +117,7 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   }
   if (!i->levels) {
     if (h->jacobi)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels but PCJACOBI, as a row has more than %d entries\n",
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  PCJACOBI instead of levels, as a row has more than %d entries\n",
                                        BAI_LONGEST_ROW));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,11 +132,11 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
                                      BAIRankLevelsCount(h->ranks)));
   if (h->scaling.left)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  of the matrix with its %s scaled\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  for the matrix with its %s scaled\n",
                                      h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
   if (!table) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Table(i, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; coarsening ended, as %s\n",
                                    i->exact ? "solved exactly" : "smoothed", i->stop));
   if (i->modes)
     PetscCall(
@@ -234,29 +235,29 @@ const BAIFace BAIFaceMG =
    hardly grows with the number of unknowns. No option is needed. Levels are set up where the matrix is, on the host or
    on a GPU. `KSPBAI` combines this preconditioner with a Krylov method that fits the matrix.
 
-   An application is one cycle. On each level the cycle smooths from a zero guess, x = S b, corrects x by the coarser
-   levels for the residual, and smooths again, x = x + S (b - A x). S does `local_iters` damped Jacobi sweeps inside
+   An application is one cycle. On each level the cycle smooths from a zero guess, $x = S b$, corrects x by the coarser
+   levels for the residual, and smooths again, $x = x + S (b - A x)$. S does `local_iters` damped Jacobi sweeps inside
    each block of up to 128 rows, all blocks in parallel. On every second level of more than 4096 rows the cycle is a
    W-cycle. A last level of at most 128 rows is solved by its dense inverse.
 
    Rows of a coarse level are aggregates of a few strongly coupled rows of the finer level: on a grid in natural
    ordering boxes of two points in each direction of strong coupling, otherwise pairs of pairs of rows. Blocks consist
-   of whole aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with overcorrection, see
+   of whole aggregates. Coarse matrices are $P^H A P$, where P is 1 on each aggregate, with overcorrection, see
    `PCBAIMGSetOver()`. `PCBAIMGSetAggregates()` replaces the aggregates of the finest level.
 
    If A is Hermitian and positive definite, or negative definite, so is the cycle, which is a fixed linear operator: any
-   `KSP` may use it. Other matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices without overcorrection, and
-   W-cycles on all levels of more than 4096 rows. Use these with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is
-   not guaranteed.
+   `KSP` may use it. Other matrices get aggregates by $|a_{ij} + \bar a_{ji}|$, coarse matrices without overcorrection,
+   and W-cycles on all levels of more than 4096 rows. Use these with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence
+   is not guaranteed.
 
    `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose of the cycle up to rounding. If A is
-   not Hermitian, the first call sets up levels of A^T with the aggregates and damping of the levels of A, which follow
-   new values and double the memory.
+   not Hermitian, the first call sets up levels of $A^T$ with the aggregates and damping of the levels of A, which
+   follow new values and double the memory.
 
    The levels span all MPI ranks, and coarse matrices are computed where the matrix is. Aggregates and blocks never
    cross rank boundaries. All ranks compute residuals together, and each smooths its own blocks. The first level of at
-   most max(4096, min(2^15, N/(8 P))) rows, with N rows of the matrix and P ranks, is gathered: every rank has its own
-   copy of the remaining levels. The number of iterations hardly depends on the number of ranks. -pc_view shows the
+   most $\max(4096, \min(2^{15}, N/(8 P)))$ rows, with N rows of the matrix and P ranks, is gathered: every rank has its
+   own copy of the remaining levels. The number of iterations hardly depends on the number of ranks. -pc_view shows the
    number of distributed levels.
 
    If the matrix has a block size (`MatSetBlockSize()`), aggregates consist of unknowns of one field. If fields are

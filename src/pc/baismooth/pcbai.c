@@ -306,7 +306,7 @@ static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind for eigenvalues up to %g\n",
                                      (double)bai->relax.largest));
   else if (bai->relax.engine && BAIUsesPolynomial(bai))
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, no application yet\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, not yet applied\n"));
   if (p->needs_fixed[0] && !IsFixed(bai))
     PetscCall(PetscViewerASCIIPrintf(
       viewer, "  not a fixed operator, as KSP type %s expects: a flexible method or mode color is safer\n",
@@ -424,8 +424,9 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .type = PC
    a flexible method.
 
    In modes color and sync `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose up to
-   rounding: it iterates with a copy of A^T, which follows new values of A. If `MAT_SYMMETRIC` is set, there is no copy.
-   In modes async and launch, with overlap or theta, or with momentum in color, it is an error that names the option.
+   rounding: it iterates with a copy of $A^T$, which follows new values of A. If `MAT_SYMMETRIC` is set, there is no
+   copy. In modes async and launch, with overlap or theta, or with momentum in color, it is an error that names the
+   option.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`, or a copy of type `MATAIJ` of a
    `MATBAIJ` or `MATSBAIJ`. From a `MATAIJCUSPARSE`, set-up copies the graph of the blocks to the host once for each

@@ -371,10 +371,10 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    Notes:
    Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
-   With momentum beta, block J goes from x_J to x_J + omega (y_J - x_J) + beta (x_J - w_J), where y_J is the result of
-   its local sweeps and w_J its value one global iteration earlier. This is second-order Richardson iteration. If
-   convergence is slow, beta close to 1 saves an order of magnitude of iterations. The older the values that blocks read
-   from each other, the smaller the largest beta that converges; it is largest in `BAI_MODE_SYNC`.
+   With momentum $\beta$, block J goes from $x_J$ to $x_J + \omega (y_J - x_J) + \beta (x_J - w_J)$, where $y_J$ is the
+   result of its local sweeps and $w_J$ its value one global iteration earlier. This is second-order Richardson
+   iteration. If convergence is slow, $\beta$ close to 1 saves an order of magnitude of iterations. The older the values
+   that blocks read from each other, the smaller the largest $\beta$ that converges; it is largest in `BAI_MODE_SYNC`.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -437,21 +437,21 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    Notes:
    Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
-   The iteration converges for every order of updates, without weight, if the spectral radius of |I - D^{-1}A| is below
-   one, where D is the diagonal of A.
+   The iteration converges for every order of updates, without weight, if the spectral radius of $|I - D^{-1} A|$ is
+   below one, where D is the diagonal of A.
 
-   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
-   weight of other smoothers adds all |a_ij|. As couplings inside the block do not count here, local sweeps may still
-   diverge.
+   `BAI_WEIGHT_L1` adds to each $a_{ii}$, with its sign, the sum of the $|a_{ij}|$ outside the block of the row. The
+   full l1 weight of other smoothers adds all $|a_{ij}|$. As couplings inside the block do not count here, local sweeps
+   may still diverge.
 
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A, where
-   x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is D. A
-   few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an estimate of lambda_n
-   that is a little too small. The local sweeps are damped as well, so that they converge in every block of a Hermitian
-   positive definite matrix.
+   `BAI_WEIGHT_TAU` multiplies $\omega$ by $\tau = 2/(\lambda_1 + 1.1\, \lambda_n)$ for the extreme eigenvalues of
+   $M^{-1} A$, where $x + M^{-1} (b - A x)$ is a global iteration in which blocks read the previous iterate; with one
+   local sweep M is D. A few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an
+   estimate of $\lambda_n$ that is a little too small. The local sweeps are damped as well, so that they converge in
+   every block of a Hermitian positive definite matrix.
 
-   `BAI_WEIGHT_AUTO` multiplies omega by min(1, tau), so it damps only if necessary; -ksp_view shows the factor. In
-   `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no tau.
+   `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -ksp_view shows the factor.
+   In `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no $\tau$.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
@@ -581,8 +581,8 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
    Notes:
    Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
-   A block goes from x_J to x_J + omega (y_J - x_J), where y_J is the result of its local sweeps. Every order of updates
-   converges for 0 < omega < 2/(1 + rho), if rho, the spectral radius of |I - D^{-1}A|, is below one.
+   A block goes from $x_J$ to $x_J + \omega (y_J - x_J)$, where $y_J$ is the result of its local sweeps. Every order of
+   updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
 
 .seealso: `KSPBAI`, `KSPBAIGetOmega()`
 @*/
@@ -638,10 +638,10 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
 
    Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
-   row: 0.9 in rows whose off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|, and in other
-   rows 2 |a_ii| over the sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the
-   blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. -ksp_view shows the
-   smallest factor.
+   row: 0.9 in rows whose off-diagonal entries inside the block have a sum of $|a_{ij}|$ of at most $|a_{ii}|$, and in
+   other rows $2 |a_{ii}|$ over the sum of all $|a_{ij}|$ inside the block, diagonal included. So the local sweeps
+   converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that.
+   -ksp_view shows the smallest factor.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/

@@ -133,7 +133,7 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
    Note:
    The unknowns of an aggregate share one value on the coarse level, which makes the couplings between aggregates too
    strong there: by a factor of 2 on a grid whose points are aggregated two by two. If the matrix is Hermitian, these
-   couplings are divided by up to this factor. With near-null-space vectors the coarse matrices stay P^H A P, and the
+   couplings are divided by up to this factor. With near-null-space vectors the coarse matrices stay $P^H A P$, and the
    corrections are multiplied by min(over, 1.4).
 
    Reference:

@@ -80,7 +80,7 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    With 0 set-up chooses the size. If the matrix has a block size (`MatSetBlockSize()`) of at most 6, the chosen size is
    a multiple of it, so that all unknowns of a point are in one block.
 
-   0 chooses 256 rows, or 384 if a rank has 2^23 rows or more with at most 8 entries each, on average. If auto chose
+   0 chooses 256 rows, or 384 if a rank has $2^{23}$ rows or more with at most 8 entries each, on average. If auto chose
    mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR`, blocks of fewer
    than 128 rows are grouped into turns of about 128 rows, and blocks of a group read each other's previous values.
 
@@ -144,7 +144,7 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    colour, so iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and reads
    values of the last global iteration from other ranks.
 
-   `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product P^T A P, as
+   `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product $P^T A P$, as
    coarse levels of multigrid are: so many colours would leave most of a GPU idle. Otherwise it is color.
 
 .seealso: `PCBAI`, `PCBAIGetMode()`
@@ -213,11 +213,11 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
    rows. -pc_view shows the choice.
 
-   `BAI_PARTITION_AUTO` is also graph if its blocks leave less than a tenth of the sum of |a_ij| outside that blocks of
-   consecutive rows leave there. Set-up grows a few blocks to find out, if consecutive rows leave more than a fifth
+   `BAI_PARTITION_AUTO` is also graph if its blocks leave less than a tenth of the sum of $|a_{ij}|$ outside that blocks
+   of consecutive rows leave there. Set-up grows a few blocks to find out, if consecutive rows leave more than a fifth
    outside and at most three quarters of the couplings of a row are strong. This copies values from the GPU to the host.
    Set-up does not try if the matrix has a block size, as graph may put the unknowns of a point in different blocks, nor
-   if the matrix is a product P^T A P, as coarse levels of multigrid are.
+   if the matrix is a product $P^T A P$, as coarse levels of multigrid are.
 
 .seealso: `PCBAI`, `PCBAIGetPartition()`, `BAIPartitionType`, `PCBAISetBlockSize()`
 @*/
@@ -272,10 +272,10 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
    Level: intermediate
 
    Notes:
-   With momentum beta, block J goes from x_J to x_J + omega (y_J - x_J) + beta (x_J - w_J), where y_J is the result of
-   its local sweeps and w_J its value one global iteration earlier. This is second-order Richardson iteration. If
-   convergence is slow, beta close to 1 saves an order of magnitude of iterations. The older the values that blocks read
-   from each other, the smaller the largest beta that converges; it is largest in `BAI_MODE_SYNC`.
+   With momentum $\beta$, block J goes from $x_J$ to $x_J + \omega (y_J - x_J) + \beta (x_J - w_J)$, where $y_J$ is the
+   result of its local sweeps and $w_J$ its value one global iteration earlier. This is second-order Richardson
+   iteration. If convergence is slow, $\beta$ close to 1 saves an order of magnitude of iterations. The older the values
+   that blocks read from each other, the smaller the largest $\beta$ that converges; it is largest in `BAI_MODE_SYNC`.
 
    The first global iteration of each application has no momentum.
 
@@ -338,21 +338,21 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   The iteration converges for every order of updates, without weight, if the spectral radius of |I - D^{-1}A| is below
-   one, where D is the diagonal of A.
+   The iteration converges for every order of updates, without weight, if the spectral radius of $|I - D^{-1} A|$ is
+   below one, where D is the diagonal of A.
 
-   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
-   weight of other smoothers adds all |a_ij|. As couplings inside the block do not count here, local sweeps may still
-   diverge.
+   `BAI_WEIGHT_L1` adds to each $a_{ii}$, with its sign, the sum of the $|a_{ij}|$ outside the block of the row. The
+   full l1 weight of other smoothers adds all $|a_{ij}|$. As couplings inside the block do not count here, local sweeps
+   may still diverge.
 
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A, where
-   x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is D. A
-   few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an estimate of lambda_n
-   that is a little too small. The local sweeps are damped as well, so that they converge in every block of a Hermitian
-   positive definite matrix.
+   `BAI_WEIGHT_TAU` multiplies $\omega$ by $\tau = 2/(\lambda_1 + 1.1\, \lambda_n)$ for the extreme eigenvalues of
+   $M^{-1} A$, where $x + M^{-1} (b - A x)$ is a global iteration in which blocks read the previous iterate; with one
+   local sweep M is D. A few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an
+   estimate of $\lambda_n$ that is a little too small. The local sweeps are damped as well, so that they converge in
+   every block of a Hermitian positive definite matrix.
 
-   `BAI_WEIGHT_AUTO` multiplies omega by min(1, tau), so it damps only if necessary; -pc_view shows the factor. In
-   `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no tau.
+   `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -pc_view shows the factor.
+   In `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no $\tau$.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
@@ -479,8 +479,8 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    Level: intermediate
 
    Notes:
-   A block goes from x_J to x_J + omega (y_J - x_J), where y_J is the result of its local sweeps. Every order of updates
-   converges for 0 < omega < 2/(1 + rho), if rho, the spectral radius of |I - D^{-1}A|, is below one.
+   A block goes from $x_J$ to $x_J + \omega (y_J - x_J)$, where $y_J$ is the result of its local sweeps. Every order of
+   updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
 
    Auto (`PETSC_DECIDE`) is 1, with one exception. It is 1.3 in smoothing steps of mode color with `KSPRICHARDSON`,
    without momentum and weight tau, if A nearly annihilates constants; over-relaxation then makes up for damped local
@@ -488,8 +488,8 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    of at most 64 rows, of which several share a turn and read each other's previous values. In mode sync a polynomial
    damps, see `PCBAISetPolynomial()`.
 
-   In modes sync and launch a number above 1 is an error if smoothing diverges with it, that is if it is 2/lambda or
-   more for the largest eigenvalue lambda of M^{-1}A, which the first application estimates.
+   In modes sync and launch a number above 1 is an error if smoothing diverges with it, that is if it is $2/\lambda$ or
+   more for the largest eigenvalue $\lambda$ of $M^{-1} A$, which the first application estimates.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
@@ -546,10 +546,10 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
 
    Note:
    Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
-   row: 0.9 in rows whose off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|, and in other
-   rows 2 |a_ii| over the sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the
-   blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. -pc_view shows the
-   smallest factor.
+   row: 0.9 in rows whose off-diagonal entries inside the block have a sum of $|a_{ij}|$ of at most $|a_{ii}|$, and in
+   other rows $2 |a_{ii}|$ over the sum of all $|a_{ij}|$ inside the block, diagonal included. So the local sweeps
+   converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that.
+   -pc_view shows the smallest factor.
 
 .seealso: `PCBAI`, `PCBAIGetLocalOmega()`
 @*/
