@@ -74,7 +74,7 @@ static PetscErrorCode Setters(Mat A)
 
   PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC)); /* where staleness has no meaning, found out when both are known */
   PetscCall(SetOption((PetscObject)ksp, "staleness", "2"));
-  ExpectError("-foo_ksp_bai_staleness 2 with -foo_ksp_bai_mode sync: must be -1 but for mode async", "KSPSetUp()",
+  ExpectError("-foo_ksp_bai_staleness 2 with -foo_ksp_bai_mode sync: must be -1, except in mode async", "KSPSetUp()",
               KSPSetUp(ksp));
   PetscCall(KSPBAISetMode(ksp, mode_before));
   PetscCall(SetOption((PetscObject)ksp, "staleness", "-1"));
@@ -209,7 +209,7 @@ static PetscErrorCode PCOptions(Mat A)
     PetscCall(PCSetType(pc, PCBAI));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(SetOption((PetscObject)pc, "staleness", "2")); /* in mode color */
-    ExpectError("-foo_pc_bai_staleness 2 with -foo_pc_bai_mode auto: must be -1 but for mode async", "PCSetUp()",
+    ExpectError("-foo_pc_bai_staleness 2 with -foo_pc_bai_mode auto: must be -1, except in mode async", "PCSetUp()",
                 PCSetUp(pc));
     PetscCall(PCDestroy(&pc));
   }
@@ -368,7 +368,7 @@ static PetscErrorCode Unit(PetscBool pcbai)
     PetscCall(IsConverged(ksp, &rnorm, &is));
     PetscCall(Expect(is, "converges, residual %g", (double)rnorm));
   }
-  PetscCall(ViewedNumber(pcbai ? (PetscObject)pc : (PetscObject)ksp, "1 stands for the diagonal entry of ", &rows));
+  PetscCall(ViewedNumber(pcbai ? (PetscObject)pc : (PetscObject)ksp, "1 replaces the diagonal entry of ", &rows));
   PetscCall(Expect(rows == 1, "the view says so, but of %g rows", (double)rows));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));

@@ -229,7 +229,7 @@ static PetscErrorCode TestArrow(PetscInt n, KSPType type)
                        (int)n, KSPConvergedReasons[reason], (double)norm));
   }
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(ViewHas((PetscObject)ksp, "no levels but PCJACOBI, as a row has more than 1000 entries", &has));
+  PetscCall(ViewHas((PetscObject)ksp, "PCJACOBI instead of levels, as a row has more than 1000 entries", &has));
   if (!is_bai) PetscCall(Expect(has == (n > 1000 * size), "with %d rows on %d ranks: Jacobi %d", (int)n, size, has));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));

@@ -30,7 +30,7 @@ static PetscErrorCode Solve(Mat A, BAIMode mode, BAIWeight weight, PetscReal rto
     PetscCall(IsConverged(ksp, &rnorm, &converged));
     PetscCall(Expect(converged, "true residual norm %g", (double)rnorm));
   }
-  PetscCall(ViewHas((PetscObject)ksp, "at what rounding allows", stood));
+  PetscCall(ViewHas((PetscObject)ksp, "that rounding allows", stood));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));

@@ -20,6 +20,7 @@
 #include <limits.h>
 #include <vector>
 
+/* The number of places of all parts */
 static size_t PlacesOf(const BAIChipParts &parts)
 {
   return (size_t)parts.A.parts * (size_t)parts.A.rows_most;

@@ -122,7 +122,7 @@ static PetscErrorCode TellLevels(const BAI *bai)
                         l, (PetscInt64)level->rows, (PetscInt64)level->nnz, (PetscInt64)level->aggregates,
                         (PetscInt64)level->alone, (PetscInt64)level->blocks));
   }
-  PetscCall(PetscInfo(bai->obj, "%d levels, no more as %s; the last one is %s; set up in %g s\n", i->levels,
+  PetscCall(PetscInfo(bai->obj, "%d levels; coarsening ended, as %s; the last one is %s; set up in %g s\n", i->levels,
                       i->stop       ? i->stop
                         : h->jacobi ? "a row is too long"
                                     : "this rank has no rows",
@@ -385,7 +385,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
       BAILevelsDestroy(&h->levels);
       PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
       h->ready = PETSC_FALSE;
-      PetscCall(PetscInfo(bai->obj, "A diagonal entry is not a number, or infinite: there are no levels\n"));
+      PetscCall(PetscInfo(bai->obj, "A diagonal entry is infinite or NaN: there are no levels\n"));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
@@ -482,7 +482,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   PetscCall(BAIConvert(bai, given, &A));
   PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(bai->obj, "Levels are of the matrix with its %s scaled\n",
+  PetscCall(PetscInfo(bai->obj, "The levels belong to the matrix with its %s scaled\n",
                       h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
   if (h->chip) { /* the residuals must be those of the unscaled matrix, so it stays off the chip */
     PetscCall(BAIScalingReset(&h->scaling));

@@ -46,6 +46,7 @@ static BAIStatus Agree(const BAILevelsRanks *ranks, BAIStatus status)
   return BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "another rank has given up");
 }
 
+/* The status after a function of BAILevelsRanks has returned code */
 static BAIStatus GivenUp(int code)
 {
   return code ? BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "ranks do not reach each other")
@@ -57,6 +58,7 @@ typedef struct {
   void *sent, *ghost;
 } Exchanged;
 
+/* Exchanges an array of a level between owners and ghosts; the caller frees it */
 static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
                           Exchanged *e)
 {

@@ -86,11 +86,11 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, found, 3, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
   *are = (PetscBool)(found[1] >= strong * strong * found[0] && found[2] <= annihilated * (PetscReal)(n * fields));
-  PetscCall(
-    PetscInfo(A,
-              "Fields: %g of what couples rows of a field couples different ones; of |(A w)_i|/(|a_ii| w_i) for "
-              "constants w on a field the mean is %g\n",
-              (double)PetscSqrtReal(found[1] / found[0]), (double)(found[2] / (PetscReal)(n * fields))));
+  PetscCall(PetscInfo(
+    A,
+    "Norm of couplings between fields over couplings within: %g; mean of |(A w)_i|/(|a_ii| w_i) for constants "
+    "w on a field: %g\n",
+    (double)PetscSqrtReal(found[1] / found[0]), (double)(found[2] / (PetscReal)(n * fields))));
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&v));
@@ -206,7 +206,7 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
   if (count > BAI_LEVELS_MODES || fields > BAI_LEVELS_MODES) {
     PetscCall(PetscInfo(bai->obj,
                         "The near null space is not used: %" PetscInt_FMT " vectors, block size %" PetscInt_FMT
-                        "; there may be at most %d vectors, and as large a block size\n",
+                        "; both must be at most %d\n",
                         count, fields, BAI_LEVELS_MODES));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

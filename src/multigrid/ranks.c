@@ -123,6 +123,7 @@ static BAIHalo *HaloOf(BAIRankLevels R, int level)
   return R->rest && level == R->count ? &R->everyone : &R->level[level].halo;
 }
 
+/* Describes the exchange of a level for the engine */
 static void Share(BAIRankLevels R, int level)
 {
   const BAIHalo *halo = HaloOf(R, level);
@@ -140,6 +141,7 @@ static int AgreeOnStatus(void *context, BAIStatus status)
   return R->code ? 1 : 0;
 }
 
+/* Finds the first and the global number of rows of the next level, of which this rank has mine */
 static PetscErrorCode CountRows(BAIRankLevels R, Level *next, PetscInt mine)
 {
   const MPI_Comm comm = PetscObjectComm(R->bai->obj);

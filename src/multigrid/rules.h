@@ -209,6 +209,7 @@ BAI_INLINE int BAIFitIsAsked(const BAILevelsParameters *p, int levels, BAIInt m,
   return m || (!BAIIsExact(p, n) && levels < BAILevelsAtMost(p));
 }
 
+/* Whether a row is still dominant with new values, by the weaker rule of BAIFits() */
 BAI_INLINE int BAIFitDominates(BAIReal d, BAIReal sum, int finest)
 {
   return sum == 0 || d >= (1 + BAILevelsExcess(finest) / BAI_FIT_LESS) * sum;

@@ -57,7 +57,7 @@ PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
   PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ,
              "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT
-             " local columns on some rank: rows and columns must be spread over the ranks alike",
+             " local columns on a rank: numbers must be equal",
              most[0] - 1, most[1] - 1);
   PetscCall(BAICheckAssembled(obj, A));
   PetscFunctionReturn(PETSC_SUCCESS);

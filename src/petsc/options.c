@@ -344,7 +344,7 @@ PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
   PetscCall(BAIOptionName(bai, "mode", mode, sizeof(mode)));
   if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC && (o->mode != BAI_MODE_AUTO || !bai->face->solves)) {
     PetscCall(BAIOptionName(bai, "staleness", name, sizeof(name)));
-    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", name,
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1, except in mode async", name,
             o->staleness, mode, BAIModes[o->mode]);
   }
   if (o->polynomial != BAI_POLYNOMIAL_FOURTH || bai->face->solves) PetscFunctionReturn(PETSC_SUCCESS);
@@ -352,7 +352,7 @@ PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
              "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
   PetscCall(BAIOptionName(bai, "momentum", name, sizeof(name)));
   PetscCheck(o->momentum == 0.0, comm, PETSC_ERR_ARG_INCOMP,
-             "%s %g with polynomial fourth: must be 0, as the polynomial says it", name, (double)o->momentum);
+             "%s %g with polynomial fourth: must be 0, as the polynomial determines it", name, (double)o->momentum);
   PetscCall(BAIOptionName(bai, "weight", name, sizeof(name)));
   PetscCheck(o->weight == BAI_WEIGHT_NONE || o->weight == BAI_WEIGHT_L1, comm, PETSC_ERR_ARG_INCOMP,
              "%s %s with polynomial fourth: must be none or l1, as the polynomial damps", name, BAIWeights[o->weight]);

@@ -83,7 +83,7 @@ static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
   PetscCall(VecNorm(Aw, NORM_2, defect));
   PetscCall(VecGetSize(w, &n));
   *defect /= PetscSqrtReal((PetscReal)n);
-  PetscCall(PetscInfo(A, "Of |(A w)_i| / (|a_ii| w_i) the root mean square is %g\n", (double)*defect));
+  PetscCall(PetscInfo(A, "Root mean square of |(A w)_i| / (|a_ii| w_i): %g\n", (double)*defect));
   PetscCall(VecDestroy(&Aw));
   PetscCall(VecDestroy(&dw));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -134,8 +134,8 @@ PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILeve
     PetscCall(BAIHierarchyGetArray(h, v->x, v->access, &v->xarray));
   }
   PetscCheck((v->barray && v->xarray) || !h->M.n, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
-             "matrix be on the host, -mat_type aij");
+             "The matrix is on a GPU, and vectors for it are kept on the host: remove -vec_bind_below, or keep the "
+             "matrix on the host, -mat_type aij");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

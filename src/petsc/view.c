@@ -96,7 +96,7 @@ static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
                                      o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
   if (bai->relax.info.units)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  1 stands for the diagonal entry of %" PetscInt64_FMT
+                                     "  1 replaces the diagonal entry of %" PetscInt64_FMT
                                      " rows on rank 0, where it is zero or missing\n",
                                      (PetscInt64)bai->relax.info.units));
   if (bai->relax.use.overlap)

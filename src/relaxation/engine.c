@@ -126,6 +126,7 @@ static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
     engine->p.staleness; /* copied values are one iteration older */
 }
 
+/* Exchanges x in the backend, and restarts the count of sweeps */
 static BAIStatus ExchangeNow(BAIEngine engine, BAIGhosts ghosts)
 {
   const int swept = engine->swept;
@@ -134,6 +135,7 @@ static BAIStatus ExchangeNow(BAIEngine engine, BAIGhosts ghosts)
   return engine->ops->exchange(engine->state, ghosts, swept);
 }
 
+/* Exchanges x of connected ranks, or receives values that are already under way if x has not changed since */
 static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
 {
   if (!engine->connected) return BAIStatusOf(BAI_OK);

@@ -43,6 +43,7 @@ static int Faces(const BAIInt m[3], const BAIInt from[3], const BAIInt to[3], co
   return faces;
 }
 
+/* Appends the rows of a box from place on, points with few faces first; returns the next place */
 static BAIInt TakeBox(const BAIInt m[3], BAIInt dof, const BAIInt from[3], const BAIInt to[3], BAIInt place,
                       BAIInt *row)
 {
@@ -230,6 +231,7 @@ static BAIInt StrongestCandidate(Growth *g)
   return -1;
 }
 
+/* Adds a row to the block, and its neighbours to the candidates */
 static BAIStatus Join(Growth *g, const BAICSR *A, BAIInt block, BAIInt row)
 {
   g->strength[row] = -(double)block - 1;

@@ -34,7 +34,7 @@ static PetscErrorCode ExplainKernels(const BAI *bai)
   if (text[0]) PetscCall(PetscInfo(bai->obj, "Kernels of mode %s: %s\n", BAIModes[mode], text));
   if (bai->relax.info.units)
     PetscCall(PetscInfo(bai->obj,
-                        "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n",
+                        "1 replaces the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n",
                         (PetscInt64)bai->relax.info.units));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

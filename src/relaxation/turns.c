@@ -11,6 +11,7 @@
 #include "../petsc/baiimpl.h"
 #include "../common/hash.h"
 
+/* Whether all ranks are to take turns together: mode color on the host with a scatter */
 static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
 {
   int can = bai->ranks.scatter && bai->relax.use.backend == BAI_BACKEND_HOST && BAIModeOf(bai) == BAI_MODE_COLOR;

@@ -373,7 +373,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   if (rnorm > BAI_ROUNDING * rounding)
     PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": the residual norm stays at %g, left in %" PetscInt_FMT
-                        " rows, which are not updated as they should be\n",
+                        " rows, which are no longer updated\n",
                         its, (double)rnorm, w->left));
   else
     PetscCall(PetscInfo(bai->obj,

@@ -151,7 +151,8 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last updates of %" PetscInt64_FMT " blocks within %.3g s\n", s->units,
                                    (double)s->spread));
   PetscCall(PetscViewerASCIIPrintf(
-    viewer, "  reads of other blocks by staleness in global iterations, 0: the previous iterate, below: newer\n"));
+    viewer,
+    "  reads of other blocks by staleness in global iterations, 0: the previous iterate, negative: newer values\n"));
   for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) {
     const int stale = k - BAI_MOST_STALE;
 
@@ -162,7 +163,7 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
   if (bai->research->count.after >= 0.0)
     PetscCall(PetscViewerASCIIPrintf(
       viewer,
-      "  global iterations after the tolerance was met, by the contraction seen last: %.2g, local sweeps %.2g\n",
+      "  global iterations after the tolerance was met, estimated from the last contraction: %.2g, local sweeps %.2g\n",
       (double)bai->research->count.after, (double)bai->research->count.after * (double)bai->relax.info.local_sweeps));
   if (s->gpu > 0.0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: GPU %.4g J\n", (double)s->gpu));

@@ -54,6 +54,7 @@ void BAIContextClose(BAIContext *context)
   *context = BAIContext{};
 }
 
+/* Allocates memory in stream order; BAI_ERR_MEMORY names its size */
 static BAIStatus Take(size_t bytes, cudaStream_t stream, void **p)
 {
   const cudaError_t error = cudaMallocAsync(p, bytes ? bytes : 1, stream);

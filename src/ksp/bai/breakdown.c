@@ -35,7 +35,9 @@ static PetscErrorCode LeaveSingle(KSP ksp, BAIOutcome *outcome)
 {
   PetscFunctionBegin;
   ((KSP_BAI *)ksp->data)->mg->hierarchy->not_single = PETSC_TRUE;
-  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: levels in single precision do not do\n",
+  PetscCall(PetscInfo(ksp,
+                      "Iteration %" PetscInt_FMT
+                      ", residual norm %g: levels in single precision are not accurate enough\n",
                       ksp->its, (double)ksp->rnorm));
   *outcome = BAI_AGAIN;
   PetscFunctionReturn(PETSC_SUCCESS);

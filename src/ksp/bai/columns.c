@@ -12,6 +12,7 @@ typedef struct {
   KSPConvergedReason reason;
 } Worst;
 
+/* Merges the end of a column's solve into worst */
 static void NoteColumn(Worst *worst, PetscInt its, PetscReal rnorm, KSPConvergedReason reason)
 {
   worst->its = PetscMax(worst->its, its);

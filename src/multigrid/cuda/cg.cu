@@ -223,6 +223,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, const BA
   SetFactors(scalars, sum[0]);
 }
 
+/* The grid for a number of threads, with at most BAI_SOLVE_WAVES thread blocks for each multiprocessor */
 static dim3 Blocks(BAILevelsState state, long long threads)
 {
   const long long most   = (long long)state->s.processors * BAI_SOLVE_WAVES,

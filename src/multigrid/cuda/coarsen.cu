@@ -40,6 +40,7 @@ static __global__ void Propose(BAIMatching m, int *proposal, unsigned long long 
   atomicMax(&best[proposal[i]], claim[i]);
 }
 
+/* Makes pairs of rows that propose to each other, or lets rows join pairs by their claims */
 static __global__ void Accept(BAIMatching m, const int *proposal, const unsigned long long *claim,
                               const unsigned long long *best)
 {
@@ -82,6 +83,7 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field,
   return BAIStatusOf(BAI_OK);
 }
 
+/* Marks the first row of each pair, for a prefix sum */
 static __global__ void Roots(int n, const int *mate, int *root)
 {
   const int i = Thread();
@@ -99,6 +101,7 @@ static __global__ void NumberPairs(int n, const int *mate, const int *number, in
   if (field && mate[i] >= i) next[pair[i]] = field[i];
 }
 
+/* Replaces each aggregate by the pair that it belongs to */
 static __global__ void Compose(int n, const int *pair, int *aggregate)
 {
   const int i = Thread();

@@ -123,6 +123,7 @@ typedef struct {
   size_t box[BAI_LEVELS_MOST + 2][2], flags, bytes;
 } Mailbox;
 
+/* Finds the offsets of all exchanges in a mailbox */
 static Mailbox MailboxOf(BAILevelsState state, int ranks)
 {
   const int n = state->levels + 2;
@@ -390,6 +391,7 @@ static __global__ void ToRest(bool single, int n, int all, int first, const int 
                                        : static_cast<const BAIScalar *>(b)[p];
 }
 
+/* Adds x at place p to the rows of aggregate p of the level above, or stores it if child is NULL */
 template <typename T>
 static __device__ __forceinline__ void AddRest(int p, BAIScalar rest, const int *child, void *to)
 {

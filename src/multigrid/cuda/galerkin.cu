@@ -111,6 +111,7 @@ static __global__ void Keys(BAIRows A, const int *of_row, int m, int columns, co
   entry[k] = (unsigned)k;
 }
 
+/* Marks the first of equal sorted keys, for a prefix sum */
 static __global__ void Heads(long long nnz, BAIKey none, const BAIKey *key, int *head)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;

@@ -228,6 +228,7 @@ static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x
   return BAIStatusOf(BAI_OK);
 }
 
+/* Copies the staged x to the caller */
 static BAIStatus GiveBack(BAILevelsState state, BAIScalar *x)
 {
   if (!state->staged) return BAIStatusOf(BAI_OK);

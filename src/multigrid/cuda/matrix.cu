@@ -48,6 +48,7 @@ static BAIStatus Stage(BAILevelsState state, BAIMatrix *matrix)
   return BAIStatusOf(BAI_OK);
 }
 
+/* The number of entries of a matrix on the device */
 static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt *nnz)
 {
   *nnz = 0;

@@ -147,6 +147,7 @@ static void ScaledNorms(const BAIRows *A, CG *cg, const BAIScalar *b, BAILevelsS
   s->scaled_b = (BAIReal)sqrt((double)Dot(cg->n, cg->w, cg->w, cg->threads));
 }
 
+/* Solves with a positive diagonal */
 static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
                                const BAITolerances *t, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {

@@ -389,6 +389,7 @@ static BAIStatus CountLocalSweeps(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Launches the kernels that fill slices, then pieces, then long rows */
 static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, RowSums *pieces, Findings *findings)
 {
   const BAISliced A  = state->A;

@@ -182,6 +182,7 @@ static const Family families[FAMILIES] = {
   {BAI_KERNEL_GENERIC,  IN_ALL | IN_LAG,              CAN_ALL,                  NULL,           GenericVariant }
 };
 
+/* The features that a kernel for this mode must have */
 static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
 {
   const BAISliced *A = &state->A;

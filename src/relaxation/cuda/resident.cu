@@ -108,6 +108,7 @@ static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const 
   return BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
 }
 
+/* Does all global iterations of a launch for the tile of this thread block */
 template <int LOC, int OFF, BAIOrder order>
 static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISweep &p, const BAIStop &stop)
 {

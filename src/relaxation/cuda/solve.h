@@ -55,6 +55,7 @@ static __device__ void SetTolerances(const BAIStop &stop, BAIControl &c, BAIReal
   c.most2  = stop.dtol * stop.dtol * b2;
 }
 
+/* The watcher of tiles that do not wait: asks them to stop when their shares show convergence or stagnation */
 static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
 {
   __shared__ int     decided, over, stalls;

@@ -7,6 +7,7 @@ enum {
   STALE = 2 * BAI_MOST_STALE + 1
 };
 
+/* Resets all counts */
 static BAIStatus Forget(BAIState state)
 {
   const BAICounts c     = state->counts;

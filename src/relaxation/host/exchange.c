@@ -79,6 +79,7 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   return status;
 }
 
+/* Stores x of the sends first to last - 1 in the mailboxes of peers */
 static void SendRows(BAIState state, BAIInt first, BAIInt last)
 {
   const BAIHostExchange *e  = &state->exchange;

@@ -175,6 +175,7 @@ static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Gets the factor of the damping of each row */
 static BAIStatus Shares(BAIState state, BAIReal *share)
 {
   const BAIBlockCRS *A = &state->A;

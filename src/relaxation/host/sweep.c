@@ -48,6 +48,7 @@ static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt itera
   return step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL;
 }
 
+/* The parameters of an iteration's updates */
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, Atomic *next)
 {
   const BAIReal omega    = step->fourth_kind ? step->omega * BAIFourthKindOmega(step->done + iteration) : step->omega;
