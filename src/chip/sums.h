@@ -15,7 +15,7 @@ enum {
   USUAL   = 37, /* bits of a sum for which scales are chosen */
   SLACK   = 3,  /* tolerated deviation of these bits */
   MOST    = 47, /* largest number of bits of a sum, so a share may have fewer */
-  LEAST   = 26, /* with fewer bits, the sum is repeated with a finer scale */
+  LEAST   = 26, /* least bits of a sum; with fewer it is repeated with a finer scale */
   COARSER = 8,
   FINEST  = 1000, /* finest scale: what is smaller counts as zero, and what is too large for -FINEST as infinite */
   GROUP   = 4     /* lanes of the summing warp for each word */

@@ -35,7 +35,7 @@ typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.c */
 struct BAIHierarchy_ {
   /* State that determines the next set-up */
   BAILevelsOptions options;
-  PetscBool        chip;       /* of a KSPBAI without levels, whose matrix may stay on the chip of a GPU */
+  PetscBool        chip;       /* a KSPBAI without levels, whose matrix may stay on the chip of a GPU */
   PetscBool        deferred;   /* the KSP does not apply the PCBAIMG, so levels are made at its first application */
   PetscBool        no_over;    /* overcorrection made the cycle indefinite, so it is off */
   PetscBool        not_single; /* levels in single precision failed */
@@ -120,7 +120,7 @@ static inline PetscLogDouble BAISolveFlops(const struct BAIHierarchy_ *h, BAIInt
 /* The arrays of b and x during a call of the engine, see vec.c */
 typedef struct {
   Vec        b, x;   /* vectors of the caller, or copies of them */
-  BAIAccess  access; /* of x */
+  BAIAccess  access; /* access to x */
   BAIScalar *barray, *xarray;
 } BAILevelsVectors;
 

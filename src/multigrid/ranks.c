@@ -12,10 +12,11 @@
 
 enum {
   /* a level is small if it has at most this fraction of a rank's rows of the finest level */
-  GATHER_FRACTION   = 8,
-  GATHER_MAX_ROWS   = 1 << 15,          /* and at most this number of rows, as all ranks do its work */
-  GATHER_MIN_ROWS   = BAI_LEVELS_SMALL, /* or if it has so few rows that a cycle takes no longer than an exchange */
-  GATHER_IF_STALLED = 100000            /* a level of at most this number of rows is gathered if coarsening stalls */
+  GATHER_FRACTION = 8,
+  GATHER_MAX_ROWS = 1 << 15, /* a small level has at most this number of rows, as all ranks do its work */
+  /* a level of at most this number of rows is small, as an exchange takes longer than a cycle */
+  GATHER_MIN_ROWS   = BAI_LEVELS_SMALL,
+  GATHER_IF_STALLED = 100000 /* a level of at most this number of rows is gathered if coarsening stalls */
 };
 
 typedef struct {

@@ -393,7 +393,7 @@ static PetscErrorCode ReadWord(const Option *option, PetscBool is_auto, const ch
     if (!is_auto) *right = (PetscBool)(end != word && !*end);
   } else if (option->kind == IS_NAME) {
     PetscCall(PetscEListFind(CountNames(option->names), option->names, word, &index, right));
-    if (!word[0]) *right = PETSC_FALSE; /* which PETSc reads as the first word */
+    if (!word[0]) *right = PETSC_FALSE; /* PETSc reads an empty word as the first one */
     *(int *)value = (int)index;
   } else if (is_auto) *(int *)value = PETSC_BOOL3_UNKNOWN;
   else {

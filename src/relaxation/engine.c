@@ -10,10 +10,10 @@ struct BAIEngine_ {
   BAIPartition         partition;
   BAIInt              *places;    /* first, row and own of the partition */
   int                  connected; /* ranks exchange x by themselves */
-  int                  copies;    /* by copies */
+  int                  copies;    /* x is copied */
   int                  zero;      /* all ranks know that x is zero */
   int                  begun;     /* ranks have exchanged the bound x before */
-  int                  swept;     /* and iterated since */
+  int                  swept;     /* ranks have iterated since the last exchange */
   double               pace;      /* iterations for each one asked for */
   double               worked;    /* seconds of work at the last BAIEngineSeconds() */
   BAIInt               swept_its; /* iterations since then */

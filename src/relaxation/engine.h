@@ -67,18 +67,17 @@ typedef struct {
   /* BAIEngineSweep() of one global iteration in mode color: the only turn to do, of the turns that ranks take together,
      from 1 on; 0: all turns */
   BAIInt turn;
-  int
-    /* for backends: of this turn, 1: only blocks that other ranks read or that read from them; 2: only the others; 0:
-       both */
-          part;
+  /* for backends: of this turn, 1: only blocks that other ranks read or that read from them; 2: only the others; 0:
+     both */
+  int     part;
   BAIInt  local_iters; /* 0: the value of the parameters; ignored if it depends on the block */
   BAIReal omega, momentum;
   int     fourth_kind; /* mode sync: weights of fourth_kind.h, where omega is the inverse of the largest eigenvalue */
   int     fresh;       /* x is not the result of the last call, so its first update has no momentum */
   int     ahead;       /* BAIEngineSweep() in mode async of connected ranks: at the pace of BAIEngineSetPace() */
-  int     faulty;      /* BAIEngineSweep(): faults of the parameters happen, */
-  BAIInt  done;        /* counting global iterations of the solve from this number on, */
-  BAIInt  recovered;   /* and rows or blocks that stopped are updated again from this iteration on */
+  int     faulty;      /* BAIEngineSweep(): the faults of the parameters happen */
+  BAIInt  done;        /* number of the first global iteration of this call, for faults and weights */
+  BAIInt  recovered;   /* iteration from which on rows or blocks that faults have stopped are updated again */
 } BAIStep;
 
 /*
@@ -96,9 +95,8 @@ typedef struct {
   const BAIScalar *ghost;                            /* nghost */
   BAIScalar       *x;                                /* n */
   BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend accepts host memory only */
-  BAIReal
-    /* single precision: a power of two that multiplies all vectors inside the engine, to keep them in range; 0: 1 */
-    scale;
+  /* single precision: a power of two that multiplies all vectors inside the engine, to keep them in range; 0: 1 */
+  BAIReal scale;
 } BAIVectors;
 
 /*
@@ -153,7 +151,7 @@ typedef struct {
   int     l1;          /* local sweeps replace a_ii by a_ii + sign(a_ii) sum_{j not in J} |a_ij| */
   /* matrix, iterate and sums are in single precision, and the engine's copies of vectors too */
   int       single;
-  int       refined; /* but of blocks that refine, only the local sweeps */
+  int       refined; /* single applies only to the local sweeps, as blocks refine */
   int       theta;   /* local sweeps of a block depend on its couplings inside and outside, see theta.h */
   int       threads; /* host: number of OpenMP threads */
   int       device;  /* cuda: number of the device, modulo their number; -1: the current one */
@@ -169,7 +167,7 @@ typedef struct {
   BAIInt  block_size, blocks;
   int64_t rows;         /* rows of all blocks, including overlaps */
   BAIReal local_omega;  /* the damping in use, or the smallest one if it was chosen row by row */
-  int64_t local_sweeps; /* of all blocks in one global iteration */
+  int64_t local_sweeps; /* number in all blocks in one global iteration */
   int     workers;      /* host: threads; cuda: thread blocks at work at the same time */
   /* entries off the diagonal inside and outside blocks, including rows of overlaps, and ghosts */
   int64_t nnz_local, nnz_off;

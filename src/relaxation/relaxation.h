@@ -22,7 +22,7 @@ typedef struct {
   PetscInt         block_size, overlap;
   BAIExchange      exchange;
   BAIRefine        refine;
-  BAIParameters    p; /* for the engine */
+  BAIParameters    p; /* parameters of the engine */
 } BAIChoice;
 
 /* Refinement around the engine, see refine.c */
@@ -51,7 +51,7 @@ typedef struct {
   BAIChoice       use;
   BAIInfo         info;
   BAIRunFunction *run;     /* does the global iterations that the options ask for */
-  int             unit;    /* of BAIParameters; 0 until the matrix needs it */
+  int             unit;    /* BAIParameters.unit; 0 until the matrix needs it */
   PetscBool       strong;  /* with partition auto: blocks are grown along strong couplings */
   PetscBool       crowded; /* PCBAI with mode auto: mode color would leave most blocks waiting */
   PetscReal       largest; /* largest eigenvalue of M^{-1}A for a polynomial; 0: not yet found */

@@ -157,7 +157,7 @@ static PetscErrorCode SendOff(BAI *bai, Vec x)
   PetscFunctionBegin;
   if (!bai->ranks.sent) PetscCall(VecDuplicate(x, &bai->ranks.sent));
   if (!bai->ranks.coming) PetscCall(VecDuplicate(bai->ranks.ghost, &bai->ranks.coming));
-  PetscCall(VecCopy(x, bai->ranks.sent)); /* which does not change until all ranks have it */
+  PetscCall(VecCopy(x, bai->ranks.sent)); /* sent does not change until all ranks have it */
   PetscCall(VecScatterBegin(bai->ranks.scatter, bai->ranks.sent, bai->ranks.coming, INSERT_VALUES, SCATTER_FORWARD));
   bai->ranks.under_way = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -295,8 +295,7 @@ static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
     w->copies++;
     w->faults++;
     step->fresh = 1;
-  } else if (!PetscIsInfOrNanReal(*rnorm))
-    *rnorm = engines; /* which leads to the iterations of a solve without detection */
+  } else if (!PetscIsInfOrNanReal(*rnorm)) *rnorm = engines; /* leads to the iterations of a solve without detection */
   for (PetscInt k = 0; k < w->blocks; k++) bad += IsBad(bai, k);
   PetscCall(SumOverRanks(bai, &bad));
   if (!bad || w->retries == BAI_FAULT_TRIES) { /* after three attempts the iteration itself diverges */

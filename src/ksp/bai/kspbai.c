@@ -104,7 +104,7 @@ static PetscErrorCode SetFromOptionsLevels(KSP ksp, BAIOptionItems PetscOptionsO
              "-%sksp_bai_levels %s: must be none, auto, or a number", prefix ? prefix : "", word);
   PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
   PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &set));
-  if (set) PetscCall(PCSetType(ksp->pc, word)); /* which PETSc may do later */
+  if (set) PetscCall(PCSetType(ksp->pc, word)); /* PETSc may read -pc_type later */
   PetscCall(KSPBAIGetMG(ksp, &mg));
   PetscCheck(mg, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
              "-%sksp_bai_levels %ld: the PC must be of type baimg, as that has the levels", prefix ? prefix : "",

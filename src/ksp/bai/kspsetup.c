@@ -57,7 +57,7 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
 
     PetscCall(PCSetType(pc, PCBAIMG));
     k->chose = PETSC_TRUE;
-    if (again) PetscCall(PCSetFromOptions(pc)); /* as it has its own options */
+    if (again) PetscCall(PCSetFromOptions(pc)); /* a PCBAIMG has its own options */
   }
   k->has_pc = PETSC_TRUE;
   if (!k->chose) PetscFunctionReturn(PETSC_SUCCESS);
@@ -321,7 +321,7 @@ static PetscErrorCode SetUpPC(KSP ksp)
     if (mg->asked) PetscCall(BAIOptionIsGiven(mg, "local_iters", &given));
     if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) {
       PetscCall(PCBAIMGSetLocalIters(ksp->pc, k->bai.options.local_iters));
-      mg->asked = asked; /* which was given for the KSP, whose PC may change */
+      mg->asked = asked; /* the option was given for the KSP, whose PC may change */
     }
     mg->options.backend  = k->bai.options.backend;
     mg->options.exchange = k->bai.options.exchange;
@@ -360,7 +360,7 @@ static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
       ksp->normtype != KSP_NORM_NATURAL && ksp->normtype != KSP_NORM_PRECONDITIONED
     ? BAI_BY_LEVELS
     : BAI_BY_PETSC;
-  if (h && !h->finite) k->runner = BAI_BY_LEVELS; /* which reports it */
+  if (h && !h->finite) k->runner = BAI_BY_LEVELS; /* the solve reports it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,7 +374,7 @@ PetscErrorCode KSPBAISetUpKrylov(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, &P));
   PetscCall(ForgetIfOther(k, A));
-  if (k->bai.relax.engine) PetscCall(BAIDropEngine(&k->bai)); /* of a relaxation */
+  if (k->bai.relax.engine) PetscCall(BAIDropEngine(&k->bai)); /* drops the engine of an earlier relaxation */
   PetscCall(HasPlainNullSpace(A, &plain));
   PetscCall(SetUpChip(ksp, A, P, plain, &on));
   if (on) {

@@ -162,7 +162,7 @@ struct BAILevelsState_ {
   BAIReal          *factors; /* on the device: factors of r and of z in a cycle */
   BAILevelsScalars *scalars;
   BAIReal          *partial;    /* partial sums of thread blocks */
-  BAIReal           tol2;       /* of the current solve */
+  BAIReal           tol2;       /* square of the tolerance of the current solve */
   BAIScalar        *work;       /* five vectors of CG */
   BAIScalar        *correction; /* a sixth one, if needed */
   int              *index;      /* row pointers of a copy of the finest matrix; NULL: they are the caller's */
@@ -178,7 +178,7 @@ struct BAILevelsState_ {
   unsigned      *arrived;
   int           *stalled; /* set if a wait timed out */
   BAIRows        own;     /* finest matrix of the caller for BAILevelsSolve(): own columns */
-  BAIFarRows     between; /* and ghosts */
+  BAIFarRows     between; /* finest matrix of the caller: ghosts */
   BAIDeviceHalo  vector;  /* exchange of x */
   BAIFarSums     sums;
   BAIChip        chip; /* if the matrix is on the chip, the only data */

@@ -95,7 +95,7 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
   BAIRows caller = {(int)matrix->n,          0, own, (int *)(void *)matrix->A.i, (int *)(void *)matrix->A.j,
                     (BAIScalar *)matrix->A.a};
 
-  if (state->p.all && !state->staged && as_it_is) state->own = caller; /* for a solve by all ranks */
+  if (state->p.all && !state->staged && as_it_is) state->own = caller; /* kept for a solve by all ranks */
   if (as_it_is && !merged) {
     *A = caller;
     return BAIStatusOf(BAI_OK);

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 enum {
-  LOADS_IN_FLIGHT = 8 /* of a thread */
+  LOADS_IN_FLIGHT = 8 /* loads in flight of a thread */
 };
 
 static __device__ inline bool Stops(const BAISliced &A, const BAISweep &p, int row)

@@ -104,7 +104,7 @@ static __device__ __forceinline__ void DoTile(const BAISliced &A, const BAISweep
           *off_a        = static_cast<const V *>(A.off_a) + S.off + lane;
   const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
   const int      *off_j = BAIColumnAt(A, S, 0, (int)lane);
-  int             base  = by_delta ? row : 0; /* of columns */
+  int             base  = by_delta ? row : 0; /* base of columns */
   const V        *from  = x + base;
   V               s = V(0), dinv = V(0), xi = V(0), before = V(0), a[INSIDE];
   int             j[INSIDE];

@@ -338,7 +338,7 @@ BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   BAITry(Complete(state, mode, plan));
   if (mode != BAI_MODE_SYNC || !plan->once || plan->family != BAI_KERNEL_STREAM) return BAIStatusOf(BAI_OK);
   BAITry(ChooseKernel(state, mode, momentum, CAN_LAUNCHES, BAI_KERNEL_STREAM, plan, why));
-  plan->once = plan->follows; /* for which more thread blocks may fit */
+  plan->once = plan->follows; /* more thread blocks of such a kernel may fit */
   return Complete(state, mode, plan);
 }
 

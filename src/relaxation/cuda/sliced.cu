@@ -51,7 +51,7 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   std::vector<int> overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
 
   for (BAIInt b = 0; b < partition->blocks; b++) {
-    const BAIInt first  = partition->first[b / together * together], /* of the tile */
+    const BAIInt first  = partition->first[b / together * together], /* first place of the tile in the partition */
       own               = partition->own ? partition->own[b] : partition->first[b + 1];
     const auto place_of = [=](BAIInt p) { return (int)(b / together * A->tile_rows + p - first); };
 

@@ -214,7 +214,7 @@ struct BAIState_ : BAIContext {
   void      *x[2];      /* iterates; mode sync alternates between the two */
   int        current;   /* the iterate is x[current] */
 
-  BAIPlan   plan[4]; /* by mode */
+  BAIPlan   plan[4]; /* plan of each mode */
   BAIStop   stop;
   void     *scratch;      /* memory of tiles that are too long for shared memory */
   int       scratch_grid; /* number of thread blocks that scratch is for */

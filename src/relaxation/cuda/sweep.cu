@@ -205,7 +205,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
-  /* of an earlier launch, which has not been waited for */
+  /* the status of an earlier launch, which has not been waited for */
   BAITry(BAIStalled(state));
   if (step.mode != BAI_MODE_SYNC) BAITry(BAIIterateToFirst(state)); /* kernels of other modes have only one x */
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {

@@ -39,7 +39,7 @@ struct BAIState_ {
   BAIInt           tasks, blocks_task;   /* modes async and launch: number of tasks, and blocks of a task */
   BAIInt           groups, blocks_group; /* mode color: number of groups, and blocks of a group */
   BAIInt          *iters;                /* local sweeps of each block, if they differ */
-  int64_t          local_sweeps;         /* of all blocks */
+  int64_t          local_sweeps;         /* number of local sweeps of all blocks */
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: groups in the order of their turns */
   int              parts; /* parts of a turn: one; or two, of which the first has the blocks at the boundary */

@@ -40,7 +40,7 @@ typedef struct {
   BAIInt    local_iters;
   ValueReal omega, momentum;
 
-  const BAIFault *fault; /* of this iteration, or NULL */
+  const BAIFault *fault; /* faults of this iteration, or NULL */
 } Update;
 
 static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
