@@ -1,7 +1,7 @@
 /* The view of a relaxation: its options, and the choices in use */
 #include "baiimpl.h"
 
-/* Options that differ from their defaults */
+/* Shows options that differ from their defaults */
 static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o      = &bai->options;
@@ -51,7 +51,7 @@ static PetscErrorCode ViewWeight(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks, and the fraction of the matrix inside them */
+/* Shows the blocks, and the fraction of the matrix inside them */
 static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
@@ -82,7 +82,7 @@ static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exchange between ranks, and rows that are treated specially */
+/* Shows the exchange between ranks, and rows that are treated specially */
 static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
@@ -107,7 +107,7 @@ static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work of an iteration, and the processor that does it */
+/* Shows the work of an iteration, and the processor that does it */
 static PetscErrorCode ViewWork(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;

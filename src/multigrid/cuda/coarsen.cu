@@ -12,7 +12,7 @@ static __device__ inline int Thread()
   return (int)(blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-/* A thread for each box */
+/* Makes the boxes of a grid aggregates; a thread for each box */
 static __global__ void Boxes(BAIRows A, BAINumbering grid, BAIBox box, BAINumbering next, int m, int *aggregate)
 {
   const int c = Thread();
@@ -91,7 +91,7 @@ static __global__ void Roots(int n, const int *mate, int *root)
   if (i <= n) root[i] = i < n && mate[i] >= i;
 }
 
-/* If field is not NULL, next gets the fields of pairs */
+/* Finds the pair of each row; if field is not NULL, next gets the fields of pairs */
 static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next)
 {
   const int i = Thread();

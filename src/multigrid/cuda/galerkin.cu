@@ -51,7 +51,8 @@ BAIStatus BAIOfRow(BAILevelsState state, BAIDeviceLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* place has the places of the rows of the next level, or is NULL */
+/* Makes keys that sort rows by aggregate: by number, or by the places of the next level's rows in place, unless it is
+   NULL */
 static __global__ void ListKeys(int n, int m, int columns, const int *aggregate, const int *place, BAIKey *key,
                                 unsigned *row)
 {

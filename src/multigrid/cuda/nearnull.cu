@@ -28,7 +28,8 @@ static __device__ inline BAIReal Norm(int count, const BAIScalar *x, BAIScalar *
   return (BAIReal)sqrt((double)BAIRealPart(Dot(count, x, x, product)));
 }
 
-/* A warp for each aggregate, whose rows of P are in shared memory, in columns of most rows; see host/nearnull.c */
+/* Orthonormalizes P, a warp for each aggregate, whose rows of P are in shared memory, in columns of most rows; see
+   host/nearnull.c */
 static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, const unsigned *list, int most,
                                                               int modes, BAILevelModes from, BAIScalar *P,
                                                               BAIScalar *next)
@@ -150,8 +151,8 @@ static __device__ inline void AddRow(const BAIScalar *P, int row, int modes, BAI
     if (row >= 0 && k < modes) sum[k] += BAIConj(P[(long long)row * modes + k]) * t;
 }
 
-/* A thread for each column of each pair of aggregates, which sums over all rows. As in host/galerkin.c it first
-   computes a row of A times P. Several entries are read at once */
+/* Computes P^H A P. A thread for each column of each pair of aggregates, which sums over all rows. As in
+   host/galerkin.c it first computes a row of A times P. Several entries are read at once */
 static __global__ __launch_bounds__(THREADS) void ModeSums(ModeSum s, int modes)
 {
   const long long thread = blockIdx.x * (long long)THREADS + threadIdx.x;

@@ -261,20 +261,20 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   else GoThroughTilesIn<Columns, V, BAI_TURNS, WATCHED, REFINED, I>(A, p);
 }
 
-/* The common case: native precision, and tiles whose places fit in 16 bits */
+/* The generic kernel for the common case: native precision, and tiles whose places fit in 16 bits */
 static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 {
   GoThroughTiles<BAINarrow, BAIScalar, false>(A, p);
 }
 
-/* All other cases, including faults and statistics */
+/* The generic kernel for all other cases, including faults and statistics */
 static __global__ void __launch_bounds__(1024, 1) GenericAny(BAISliced A, BAISweep p)
 {
   if (A.single) GoThroughTiles<BAINarrowOrWide, BAISingle, true>(A, p);
   else GoThroughTiles<BAINarrowOrWide, BAIScalar, true>(A, p);
 }
 
-/* Blocks that refine; corrections have type I */
+/* Does global iterations of blocks that refine; corrections have type I */
 template <typename I>
 static __device__ __forceinline__ void Refined(const BAISliced &A, const BAISweep &p)
 {

@@ -86,7 +86,7 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[
   return y;
 }
 
-/* The order is BAI_FLAGS in mode sync, and BAI_QUEUE otherwise */
+/* Does an iteration of this thread block's tile. The order is BAI_FLAGS in mode sync, and BAI_QUEUE otherwise */
 template <bool GHOSTS, BAIOrder order, typename V>
 static __device__ __forceinline__ void DoTile(const BAISliced &A, const BAISweep &p)
 {

@@ -5,7 +5,7 @@ enum {
   ALL = BAI_PIECE / BAI_LANES /* entries of a lane, all loaded at once */
 };
 
-/* x is read as if flags ensured that it does not change */
+/* Sums piece k; x is read as if flags ensured that it does not change */
 template <typename Sum, typename V>
 static __device__ __forceinline__ void SumPiece(const BAISliced &A, int k, const void *x, const void *ghost)
 {

@@ -197,8 +197,8 @@ static constexpr int Rows(int loc, int off)
   return loc + off > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS;
 }
 
-/* If tiles wait for each other, in the order of p, the kernel takes more registers, so a smaller part of a matrix fits
-   on the chip */
+/* The resident kernel. If tiles wait for each other, in the order of p, it takes more registers, so a smaller part of a
+   matrix fits on the chip */
 template <int LOC, int OFF, bool WAITS>
 static __global__ void __launch_bounds__(Rows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {

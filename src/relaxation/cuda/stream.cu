@@ -83,7 +83,7 @@ static __device__ __forceinline__ V SubtractOutside(const BAISliced &A, const BA
   return sum;
 }
 
-/* The type of all arithmetic, V, is BAIScalar or BAISingle */
+/* Processes tiles; the type of all arithmetic, V, is BAIScalar or BAISingle */
 template <int LOC, int OFF, bool PACKED, typename V, BAIOrder order>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
@@ -143,14 +143,14 @@ static __device__ __forceinline__ void GoThroughTilesAs(const BAISliced &A, cons
   else GoThroughTiles<LOC, OFF, PACKED, V, BAI_TURNS>(A, p);
 }
 
-/* One kernel has code for all orders of p, with common bounds */
+/* The stream kernel, which has code for all orders of p, with common bounds */
 template <int LOC, int OFF, bool PACKED>
 static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
 {
   GoThroughTilesAs<LOC, OFF, PACKED, BAIScalar>(A, p);
 }
 
-/* Wide rows, which take equal registers in both precisions; and all rows in single precision */
+/* The stream kernel for wide rows, which take equal registers in both precisions; and all rows in single precision */
 template <int OFF, bool PACKED>
 static __global__ void __launch_bounds__(Threads(WIDE), LeastBlocks(WIDE, OFF)) StreamWide(BAISliced A, BAISweep p)
 {
