@@ -1,8 +1,10 @@
 #!/bin/sh
-# The Python package: pip makes a wheel and installs it, without network; then programs and petsc4py use its library
+# The Python package: pip makes a wheel and installs it, without network; then programs, petsc4py and matrices of SciPy
+# use its library
 #   tests/pip.sh DIR LIBRARY PROGRAM COMPILE...
 #
-# With network, the two commands of docs/manual.md for a PETSc in a wheel follow, in an environment of their own.
+# With network, the notebooks of tutorials/ are run, in an environment with what they need, and the two commands of
+# docs/manual.md for a PETSc in a wheel follow, in an environment of their own.
 # Lines in the form of PETSc's test harness go to stdout and DIR/tap. LIBRARY: the one of this PETSc. PROGRAM: PETSc's
 # ex2. COMPILE: the command that compiles a shared library. Environment: LIBS: what that is linked with; HAVE: what
 # there is of what tests require; PETSC_PREFIX, MPIEXEC; PYTHON, if petsc4py is not in the usual one
@@ -99,7 +101,12 @@ for module in scipy pyamg nbconvert skfem matplotlib; do
   ! "$books" -c "import $module" 2>/dev/null || HAVE="$HAVE $module"
 done
 for case in $(python3 tests/pip_scipy.py); do
-  check scipy-$case "pip petsc4py scipy $(echo $case | grep -x 'cuda\|pyamg')" "$books" tests/pip_scipy.py $case
+  needs= ranks=
+  case $case in
+  cuda | pyamg) needs=$case ;;
+  ranks) ranks="$MPIEXEC -n 2" ;;
+  esac
+  check scipy-$case "pip petsc4py scipy $needs" $ranks "$books" tests/pip_scipy.py $case
 done
 for book in poisson heat; do
   check $book 'pip petsc4py plain scipy nbconvert skfem matplotlib' \

@@ -169,6 +169,23 @@ def case_mat():
     refuses(ValueError, 'set them there', petscbai.solve, mat, b, block_size=2)
 
 
+def case_initialized():
+    """By the user, whose options are for other solvers"""
+    assert PETSc.Options().getInt('ksp_max_it') == 1
+    solves(poisson(30), np.ones(900))
+
+
+def case_ranks():
+    """Each solves a system of its own"""
+    comm = PETSc.COMM_WORLD
+    assert comm.getSize() == 2
+    A = poisson(30 + comm.getRank())
+    solves(A, np.ones(A.shape[0]))
+    mat = PETSc.Mat().createAIJ((4, 4), nnz=1, comm=comm)
+    mat.assemble()
+    refuses(ValueError, 'distributed over MPI ranks', petscbai.solve, mat, np.ones(4))
+
+
 def case_preconditioner():
     A, b = poisson(100), np.ones(10000)
 
@@ -276,6 +293,11 @@ if __name__ == '__main__':
     if len(sys.argv) < 2:
         print(*(name[len('case_') :] for name in list(globals()) if name.startswith('case_')), sep='\n')
         sys.exit()
+    if sys.argv[1] == 'initialized':
+        import petsc4py
+
+        petsc4py.init([sys.argv[0], '-ksp_max_it', '1'])
+        from petsc4py import PETSc
     import numpy as np
     import petscbai
     import scipy.sparse as sp
