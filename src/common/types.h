@@ -1,4 +1,4 @@
-/* Types that all solvers share: scalars and indices, which are those of PETSc; matrices, tolerances and errors */
+/* Types that all solvers share: scalars and indices as in PETSc, matrices, tolerances and errors */
 #pragma once
 
 #include <petscbaitypes.h>

@@ -47,7 +47,7 @@ static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const 
   grid->m[m[2] > 1 ? 2 : 1] = (grid->skip + n + slab - 1) / slab;
 }
 
-/* The grid is that of the row with the most neighbours of larger number */
+/* The row with the most neighbours of larger number shows the grid */
 void BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
                  const BAIScalar *a, BAINumbering *grid)
 {

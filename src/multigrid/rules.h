@@ -45,7 +45,7 @@ enum {
    strong coupling may be weaker by this factor, and a dominant row less dominant */
 #define BAI_FIT_LESS    ((BAIReal)1.5)
 #define BAI_GRID_STRONG 4   /* directions with at least a quarter of the strongest couplings are coarsened */
-#define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by a larger factor are not those of a grid */
+#define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by a larger factor do not belong to a grid */
 
 #if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
 BAI_INLINE BAIScalar BAIConj(BAIScalar a)
@@ -433,7 +433,7 @@ extern "C" {
    being row number begin. Columns and values of row begin + r are at i[r] - i[0] to i[r + 1] - i[0] - 1 */
 void BAIGridFind(BAIInt n, const BAILevelsParameters *, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
                  const BAIScalar *a, BAINumbering *);
-/* Finds the size of a box in each direction; all sizes are 1 if the couplings are not those of a grid */
+/* Finds the size of a box in each direction; all sizes are 1 if the couplings do not belong to a grid */
 void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIBox *);
 /* The number of aggregates of n rows, and in largest the rows of the largest one, or BAI_LEVELS_BLOCK if there is no
    memory to count */

@@ -262,7 +262,7 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
     3 * n;
   if (engine->p.refined) info->flops_iteration += 2.0 * (double)info->nnz_local + 2 * n;
   info->flops_residual = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) +
-    4 * n; /* rows have as many entries as those of other ranks, on average */
+    4 * n; /* own rows have as many entries as rows of overlaps, on average */
 }
 
 BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)

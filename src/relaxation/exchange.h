@@ -13,8 +13,8 @@
    and read these, while the copies of the current one are under way; unless that exchange needed all values, which a
    slow rank may still be reading.
 
-   Ranks that take turns together send their boundary values when this part of a turn is done, and wait for those of
-   their peers before the next turn. By then they have read the values of the previous exchange, and they never send
+   Ranks that take turns together send their boundary values when this part of a turn is done, and wait for the values
+   of their peers before the next turn. By then they have read the values of the previous exchange, and they never send
    twice without waiting in between, so two arrays are enough here too.
 
    Writing to the ghosts of another device while its kernel runs is the method DK of H. Anzt's thesis, Section 4.6, and

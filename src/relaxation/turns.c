@@ -22,7 +22,7 @@ static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the ghosts that a rank waits for: those of preceding ranks */
+/* Finds the ghosts that a rank waits for: ghosts of preceding ranks */
 static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[], PetscBool before[])
 {
   PetscLayout columns;

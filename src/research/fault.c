@@ -289,7 +289,7 @@ static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
     PetscCall(
       PetscInfo(bai->obj,
                 "Iteration %" PetscInt_FMT
-                ": the residual norm of the copied matrix, %g, is not that of the matrix, %g, which is copied anew\n",
+                ": the residual norm is %g with the copied matrix, but %g with the matrix, which is copied anew\n",
                 its, (double)engines, (double)*rnorm));
     PetscCall(CopyMatrix(bai));
     w->copies++;

@@ -132,7 +132,7 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionBegin;
   PetscCall(IsSingle(ksp, &single));
   switch (s->reason) {
-  case BAI_LEVELS_DTOL: /* norms of BiCGStab may grow where those of another method do not */
+  case BAI_LEVELS_DTOL: /* norms of BiCGStab may grow where another method converges */
     if (!ksp->guess_zero || !(single || KSPBAIIsBiCGStabOnChip(k))) ksp->reason = KSP_DIVERGED_DTOL;
     else PetscCall(VecZeroEntries(ksp->vec_sol));
     break;
@@ -159,7 +159,7 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
 }
 
 /* Handles a run that the convergence test found to diverge. For levels in single precision, and BiCGStab, whose norms
-   may grow where those of another method do not, KSPBAITakeFailure() decides */
+   may grow where another method converges, KSPBAITakeFailure() decides */
 PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
 {
   KSP_BAI        *k     = (KSP_BAI *)ksp->data;

@@ -155,7 +155,7 @@ static PetscErrorCode CheckSizes(Mat A, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves columns by one call of the engine. solutions has those of the columns that it has solved, or is NULL */
+/* Solves columns by one call of the engine. solutions has the solutions of the solved columns, or is NULL */
 static PetscErrorCode SolveColumnsAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
 {
   BAILevelsSolution *s;

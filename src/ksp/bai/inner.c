@@ -32,7 +32,7 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets the norm of the inner KSP to that of the user, if the method has it */
+/* Gives the inner KSP the user's norm, if the method has it */
 static PetscErrorCode SetNorm(KSP ksp)
 {
   const KSP_BAI    *k     = (KSP_BAI *)ksp->data;

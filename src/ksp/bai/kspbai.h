@@ -124,7 +124,7 @@ static inline PetscBool KSPBAITestsTwice(KSP ksp)
                      !test->initialrtol && !test->mininitialrtol);
 }
 
-/* Whether the user has set a norm other than that of b - A x */
+/* Whether the user has set another norm than ||b - A x|| */
 static inline PetscBool KSPBAINamesNorm(KSP ksp)
 {
   return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);

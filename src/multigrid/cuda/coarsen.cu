@@ -1,4 +1,4 @@
-/* Aggregates on a device, equal to the bit to those of host/coarsen.c */
+/* Aggregates on a device, equal to the bit to the aggregates of host/coarsen.c */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
 #include <vector>

@@ -205,7 +205,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *fou
   return BAIStatusOf(BAI_OK);
 }
 
-/* Replaces the values of the finest matrix by those of -A if its diagonal is negative; the caller's do not change */
+/* Replaces the values of the finest matrix by -A if its diagonal is negative; the caller's values do not change */
 BAIStatus BAIDeviceTakeSign(BAILevelsState state)
 {
   BAIRows *A = &state->level[0].A;

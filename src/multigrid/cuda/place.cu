@@ -1,5 +1,5 @@
 /*
-   Levels by places on a device: renumbering of rows so that those of an aggregate are consecutive, blocks, and the
+   Levels by places on a device: renumbering that makes the rows of an aggregate consecutive, blocks, and the
    matrix in slices. The results are those of host/place.c
 */
 #include "levels.h"

@@ -109,7 +109,7 @@ BAIStatus BAIHostOrthonormalize(BAILevelsState, BAIHostLevel *);
 void      BAIHostNextModes(BAILevelsState);
 void      BAIHostFreeModes(BAILevelsState);
 /* fit.c: find the numbering of a grid; find the box of a grid; count the rows of all levels that do not fit their
-   aggregates; check whether those of a level fit new values */
+   aggregates; check whether the aggregates of a level fit new values */
 void      BAIHostFindGrid(const BAIRows *, const BAILevelsParameters *, BAINumbering *);
 void      BAIHostBoxes(const BAIRows *, const BAINumbering *, BAIBox *);
 BAIStatus BAIHostMeasure(BAILevelsState);

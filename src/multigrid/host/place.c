@@ -1,4 +1,4 @@
-/* Levels by places on the host: renumbering of rows so that those of an aggregate are consecutive, and blocks */
+/* Levels by places on the host: renumbering that makes the rows of an aggregate consecutive, and blocks */
 #include "levels.h"
 #include <string.h>
 

@@ -74,7 +74,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the nonzeros and rows of all levels, relative to those of the finest, which may be 0 */
+/* Computes the nonzeros and rows of all levels, relative to the finest level, which may have none */
 static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
 {
   *operators = *grids = 1;

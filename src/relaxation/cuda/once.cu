@@ -9,7 +9,7 @@
    this order. Two updates would race if a tile were started again before it is done, that is if it took as long as all
    the others together.
 
-   Traffic per row and global iteration: that of stream.cu, and 8 bytes with momentum, which reads the x that is about
+   Traffic per row and global iteration: as in stream.cu, and 8 bytes with momentum, which reads the x that is about
    to be overwritten
 */
 #include "../../common/cuda/follow.h"

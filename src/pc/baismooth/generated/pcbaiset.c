@@ -145,7 +145,7 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    values of the last global iteration from other ranks.
 
    `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product $P^T A P$, as
-   coarse levels of multigrid are: so many colours would leave most of a GPU idle. Otherwise it is color.
+   coarse levels of multigrid are: their many colours would leave most of a GPU idle. Otherwise it is color.
 
 .seealso: `PCBAI`, `PCBAIGetMode()`
 @*/
