@@ -474,7 +474,7 @@ int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
   return R->count;
 }
 
-/* Sets x to a cycle for b; both may be on another memory than the matrix */
+/* Sets x to a cycle for b, which may be in other memory than the matrix */
 static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double flops, Vec b, Vec x)
 {
   BAILevelsVectors v;

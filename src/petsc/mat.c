@@ -130,8 +130,8 @@ static PetscErrorCode CopySpaces(Mat A, Mat aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates a copy of type aij. A MATMPIBAIJ is duplicated first, as the conversion of PETSc 3.18 destroys its
-   off-diagonal part, which MATFDCOLORING and others may reference */
+/* Creates a copy of type aij. A MATMPIBAIJ is duplicated first, as the conversion of PETSc 3.18 disassembles its
+   off-diagonal part, which others may reference, such as MatFDColoring */
 static PetscErrorCode Copy(Mat A, Mat *aij)
 {
   PetscBool is;

@@ -207,7 +207,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : from;
 
       for (int m = 0; m < own;
-           m++) { /* in both directions the last tile belongs to the same thread block, which so waits for itself */
+           m++) { /* a tile belongs to the same thread block in both directions, so it waits for itself */
         const int k = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
         const int tile = order == BAI_TURNS ? p.order[k] : k;
 
