@@ -204,7 +204,17 @@ def times(path, events):
     return [max(greatest.get(event, 0) for event in group.split('|')) for group in events]
 
 
-def run(work, command, options, its=r'converged due to \S+ iterations (\d+)', log=None, prefix='', answer='^$', runs=3):
+def run(
+    work,
+    command,
+    options,
+    ours,
+    its=r'converged? due to \S+ iterations (\d+)',
+    log=None,
+    prefix='',
+    answer='^$',
+    runs=3,
+):
     """One row of a table"""
     best = None
     for _ in range(runs):
@@ -212,14 +222,15 @@ def run(work, command, options, its=r'converged due to \S+ iterations (\d+)', lo
         given = f'-dll_append {work.library} {options} -{prefix}ksp_converged_reason -log_view :{log_file}:ascii_csv'
         output = work.call(*command, PETSC_OPTIONS=given, OMP_NUM_THREADS='1')
         seconds = times(log_file, log or ('PCSetUp|KSPSetUp', 'KSPSolve'))
-        if 'did not converge' in output:
-            raise RuntimeError(re.search('.*did not converge.*', output)[0])
         if best is None or sum(seconds) < sum(best):
             best = seconds
     found, told = re.findall(its, output), re.findall(answer, output, re.MULTILINE)
     if not found:
         raise RuntimeError(f'no iterations in the output of {shlex.join(command)}')
-    return sum(map(int, found)), *best, told[0] if told else ''
+    failed = re.search('.*did not converge.*', output)
+    if failed and ours:
+        raise RuntimeError(failed[0])
+    return f'{sum(map(int, found))}{", not converged" * bool(failed)}', *best, told[0] if told else ''
 
 
 def table(name, install, runs):
@@ -231,7 +242,9 @@ def table(name, install, runs):
             print(f'\n{name}: {title}\n| options | iterations | set-up, s | solve, s | answer |\n|---|---|---|---|---|')
             continue
         command, options, label = (*row, '')[:3]
-        iterations, setup, solve, told = run(work, command, options, runs=runs, **keys)
+        iterations, setup, solve, told = run(
+            work, command, options, 'bai' in options or label == 'edited', runs=runs, **keys
+        )
         print(f'| {label or f"`{options}`"} | {iterations} | {setup:.3g} | {solve:.3g} | {told} |', flush=True)
 
 
