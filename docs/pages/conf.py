@@ -12,7 +12,7 @@ with open(os.path.join(os.path.dirname(__file__), "../../include/petscbai.h"), e
 
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/notebook/*.md", "build/manualpages/*.md"]
+include_patterns = ["*.md", "packaging/*.md", "docs/*.md", "docs/notebook/*.md", "build/manualpages/*.md"]
 html_theme = "furo"
 html_title = f"petsc-bai {release}"
 html_copy_source = False
@@ -29,7 +29,7 @@ CONTENTS = {
         " build/manualpages/index"
     ),
     "Measured": "docs/performance docs/experiments",
-    "Changing it": "docs/architecture CONTRIBUTING CHANGELOG docs/notebook/README",
+    "Changing it": "docs/architecture CONTRIBUTING packaging/README CHANGELOG docs/notebook/README",
     "Notebook": " ".join(
         sorted(
             f"docs/notebook/{name[:-3]}"
