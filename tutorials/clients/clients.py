@@ -18,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), '..', '..'))
 BAI = '-ksp_type bai'
@@ -142,8 +143,8 @@ def dolfinx(work):
     work.library = work.call(python, '-m', 'petscbai').strip()
     run = [python, '-c', 'import dolfinx_solver, runpy, sys; runpy.run_path(sys.argv[1])']
     for name, prefix, sed in (
-        ('poisson', 'demo_poisson_', 's/"preonly", "pc_type": "lu"/"bai", "ksp_rtol": 1e-10/'),
-        ('elasticity', '', 's/^opts."(ksp|pc)_type".*/opts["ksp_type"] = "bai"/'),
+        ('poisson', ['demo_poisson_'], 's/"preonly", "pc_type": "lu"/"bai", "ksp_rtol": 1e-10/'),
+        ('elasticity', [''], 's/^opts."(ksp|pc)_type".*/opts["ksp_type"] = "bai"/'),
     ):
         demo = os.path.join(demos, f'demo_{name}.py')
         yield f'demo_{name}, sed -E {shlex.quote(sed)}', {'prefix': prefix, 'answer': r'^Solution vector norm: *(\S+)'}
@@ -191,7 +192,30 @@ def fipy(work):
     yield command, BAI
 
 
-CLIENTS = {f.__name__: f for f in (slepc, coarse, dolfinx, dealii, sfepy, fipy)}
+def firedrake(work):
+    """Firedrake in an environment that docs/manual.md tells how to make, and demonstrations in its repository"""
+    python, demos = os.path.join(work.folder, 'venv', 'bin', 'python'), os.environ.get('FIREDRAKE_DEMOS')
+    if not os.path.exists(python) or not demos:
+        raise Missing('FIREDRAKE_DEMOS' if os.path.exists(python) else os.path.relpath(python, SOURCE))
+    work.library = work.call(python, '-m', 'petscbai').strip()
+    for name, sed in (
+        ('helmholtz/helmholtz', "s/'ksp_type': 'cg', 'pc_type': 'none'/'ksp_type': 'bai', 'pc_type': 'baimg'/"),
+        ('matrix_free/poisson', 's/"ksp_type": "preonly"/"ksp_type": "bai"/; s/"lu"/"baimg"/'),
+        ('multigrid/geometric_multigrid', 's/"preonly", "pc_type": "lu"/"bai", "pc_type": "baimg"/'),
+    ):
+        name, source = os.path.basename(name), os.path.join(demos, name + '.py.rst')
+        # The indented lines after a line that ends with ::
+        with open(source, encoding='utf-8') as file:
+            blocks = re.findall(r'(?m)^(?!\.\. ).*::\n\n((?:(?: +.*)?\n)+)', file.read())
+        with open(f'{work.folder}/{name}.py', 'w', encoding='utf-8') as program:
+            program.write(textwrap.dedent(''.join(blocks)))
+        changed = work.edited(f'{work.folder}/{name}.py', f'{name}_bai.py', sed)
+        yield f'{name}, sed -E {shlex.quote(sed)}', {'prefix': [f'firedrake_{k}_' for k in range(9)]}
+        yield [python, program.name], '', 'its own'
+        yield [python, changed], '', 'edited'
+
+
+CLIENTS = {f.__name__: f for f in (slepc, coarse, dolfinx, firedrake, dealii, sfepy, fipy)}
 
 
 def times(path, events):
@@ -211,7 +235,7 @@ def run(
     ours,
     its=r'converged? due to \S+ iterations (\d+)',
     log=None,
-    prefix='',
+    prefix=('',),
     answer='^$',
     runs=3,
 ):
@@ -219,7 +243,8 @@ def run(
     best = None
     for _ in range(runs):
         log_file = os.path.join(work.folder, 'log.csv')
-        given = f'-dll_append {work.library} {options} -{prefix}ksp_converged_reason -log_view :{log_file}:ascii_csv'
+        reasons = ' '.join(f'-{name}ksp_converged_reason' for name in prefix)
+        given = f'-dll_append {work.library} {options} {reasons} -log_view :{log_file}:ascii_csv'
         output = work.call(*command, PETSC_OPTIONS=given, OMP_NUM_THREADS='1')
         seconds = times(log_file, log or ('PCSetUp|KSPSetUp', 'KSPSolve'))
         if best is None or sum(seconds) < sum(best):
