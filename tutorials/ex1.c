@@ -138,6 +138,7 @@ static PetscErrorCode Solve(const char matrix[], Mat A, Vec b, KSPType ksptype, 
   if (pctype) {
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, pctype));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED)); /* as KSPBAI, so that all stop at equal residuals */
   }
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, 10000));
   PetscCall(KSPSetFromOptions(ksp));
