@@ -419,7 +419,7 @@ run-experiments-test: $(experiment_programs)
 	  $(mpiexec) >$(TESTDIR)/experiments-test/tap || grep '^not ok' $(TESTDIR)/experiments-test/tap
 
 # Demonstrations of other packages, with their own solver and with ours; CLIENTS= takes some
-client = HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) PETSC_PC=$(petsc.pc) CC='$(CC)' PYTHONDONTWRITEBYTECODE=1 \
+client = HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) PETSC_PC=$(petsc.pc) PETSC_CC='$(CC)' PYTHONDONTWRITEBYTECODE=1 \
   python3 tutorials/clients/clients.py
 clients: $(LIB)
 	@$(client) $(CLIENTS)

@@ -54,15 +54,18 @@ class Work:
             if subprocess.run(['dpkg-query', '-W', package], capture_output=True).returncode:
                 raise Missing(package)
 
-    def venv(self, python, *packages, options=()):
-        """The Python of an environment with these packages of PyPI"""
+    def venv(self, python, *commands, options=()):
+        """The Python of an environment with packages of PyPI: what each pip install gets"""
         made = os.path.join(self.folder, 'venv')
         if not os.path.exists(os.path.join(made, 'complete')):
             if not self.install:
                 raise Missing(os.path.relpath(made, SOURCE))
             shutil.rmtree(made, ignore_errors=True)
             self.call(python, '-m', 'venv', *options, made)
-            self.call(made + '/bin/pip', 'install', *packages)
+            # Not for the PETSc of the library, nor by the options of the make that runs this
+            unset = dict.fromkeys(('PETSC_DIR', 'PETSC_ARCH', 'MAKEFLAGS', 'MFLAGS', 'MAKEOVERRIDES', 'NVCC'), '')
+            for packages in commands:
+                self.call(made + '/bin/pip', 'install', *packages, **unset)
             open(os.path.join(made, 'complete'), 'w').close()
         return made + '/bin/python'
 
@@ -74,7 +77,9 @@ class Work:
         program = os.path.join(self.folder, os.path.basename(source)[:-2])
         rpath = [f'-Wl,-rpath,{flag[2:]}' for flag in flags.stdout.split() if flag.startswith('-L')]
         rpath += ['-Wl,-rpath,' + os.path.join(os.environ['PETSC_PREFIX'], 'lib')]
-        self.call(*shlex.split(os.environ['CC']), '-w', source, '-o', program, *flags.stdout.split(), *rpath, '-lm')
+        self.call(
+            *shlex.split(os.environ['PETSC_CC']), '-w', source, '-o', program, *flags.stdout.split(), *rpath, '-lm'
+        )
         return program
 
     def edited(self, source, name, sed):
@@ -128,10 +133,13 @@ def coarse(work):
 
 def dolfinx(work):
     """DOLFINx from PyPI; a program's options in code win over the command line, so its line is changed"""
-    python = work.venv(
-        next(filter(None, map(shutil.which, ('python3.14', 'python3.13', 'python3.12'))), 'python3.12'),
-        *('dolfinx-solver-real', SOURCE),
+    recent = 'import sys; sys.exit(sys.version_info < (3, 12))'
+    pythons = ['python3', 'python3.14', 'python3.13', 'python3.12']
+    pythons += glob.glob(os.environ.get('PYENV_ROOT', '/none') + '/versions/3.1[2-9]*/bin/python3')
+    able = (
+        p for p in pythons if shutil.which(p) and not subprocess.run([p, '-c', recent], capture_output=True).returncode
     )
+    python = work.venv(next(able, 'python3.12'), ['dolfinx-solver-real'], [SOURCE])
     version = work.call(
         python, '-c', 'from importlib import metadata as m; print(m.version("dolfinx-solver-real"))'
     ).strip()
@@ -171,7 +179,7 @@ def sfepy(work):
     """SfePy's Poisson equation, by options alone"""
     work.debian('python3-petsc4py', 'python3-venv')
     packages = 'numpy<2', 'scipy>=1.12,<1.14', 'sfepy'
-    python = work.venv('/usr/bin/python3', *packages, options=['--system-site-packages'])
+    python = work.venv('/usr/bin/python3', packages, options=['--system-site-packages'])
     path = work.call(python, '-c', 'import sfepy; print(sfepy.__path__[0])').strip()
     n = 11 if work.small else 41
     yield f'poisson_parallel_interactive.py, {n}^3 points', {}
@@ -183,7 +191,7 @@ def sfepy(work):
 def fipy(work):
     """FiPy, by options alone"""
     work.debian('python3-petsc4py', 'python3-venv')
-    python = work.venv('/usr/bin/python3', 'numpy<2', 'fipy', options=['--system-site-packages'])
+    python = work.venv('/usr/bin/python3', ['numpy<2', 'fipy'], options=['--system-site-packages'])
     n = 10 if work.small else 60
     command = ['env', 'FIPY_SOLVERS=petsc', python, os.path.join(os.path.dirname(__file__), 'conduction.py'), str(n)]
     yield f'conduction.py, {n}^3 cells', {'answer': '^heat (.*)'}
