@@ -20,7 +20,7 @@ WHAT = {'KSP': 'the solver', 'PC': 'the preconditioner'}
 METHODS = {
     'RELAXATION': 'relaxation',
     'KRYLOV': 'krylov',
-    'BOTH_METHODS': 'both',
+    'BOTH_METHODS': 'both; the option selects relaxation, unless krylov is asked for',
     'EITHER': 'both',
 }
 SELECTS = {
@@ -449,8 +449,8 @@ def manual(users, research, levels):
         ),
         fill(
             (
-                '`-ksp_type bai` has two methods, [krylov and relaxation](#method). An option of one of them is an'
-                ' error with the other one.'
+                '`-ksp_type bai` has two methods, [krylov and relaxation](#method). An option of one of them selects it'
+                ' and is an error with the other one.'
             ),
             '',
         ),
