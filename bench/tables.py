@@ -231,7 +231,7 @@ PARTS = [
     ),
     ("levels", "Multigrid", "`-ksp_type bai` to 1e-10: set-up, a later solve, and both together."),
     ("levels-weak", "Multigrid, n points in each direction for each GPU", "Otherwise as above."),
-    ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI; *scatter* is its exchange."),
+    ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI. *auto*: PCBAI chooses its exchange."),
     (
         "gamg",
         "Algebraic multigrid, n points in each direction for each GPU",
@@ -258,14 +258,14 @@ def across(filename):
     run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
     out = [
         f"Measured on one host: {'; '.join(run)}. The column of one GPU has milliseconds, the others the time over"
-        " that of one GPU. Iterations are in brackets where they differ."
+        " that of one GPU. Iterations are in brackets where they depend on the number of GPUs."
     ]
     for part, title, words in PARTS:
         counts = sorted({ranks for by in found.get(part, {}).values() for ranks in by})
         lines = []
         for (system, n, what), by in found.get(part, {}).items():
             cells = []
-            its = by[min(by)]["iterations"]
+            differ = len({row["iterations"] for row in by.values()}) > 1
             for ranks in counts:
                 row = by.get(ranks)
                 text = (
@@ -281,7 +281,7 @@ def across(filename):
                         )
                     )
                 )
-                cells.append(f"{text} ({row['iterations']})" if row and row["iterations"] != its else text)
+                cells.append(f"{text} ({row['iterations']})" if row and differ else text)
             size = n if part == "solve" else f"{n}³"
             lines.append([f"{system.replace('laplace3d', '7 points')}, {size}", what] + cells)
         if lines:

@@ -107,6 +107,8 @@ def one_gpu():
         text = [row and ("" if row in HYPRE else "H200: ") + cell(row) or "" for row in best.values()]
         others = [row for kind, row in list(best.items())[2:] if row in HYPRE and cell(row) != "–"]
         over = f"{spent(best['`-ksp_type bai`']) / min(map(spent, others)):.2f}" if others else ""
+        if [row["way"] for row in others] == ["jacobi"]:
+            over += " (Jacobi)"
         lines.append([title(matrix, int(n))] + text + [over])
     return lines
 
