@@ -15,12 +15,12 @@ QUESTIONS = [
     (["Is it a saddle point problem,", "or strongly indefinite?"], ["-pc_type fieldsplit, or a direct solver"], GREY),
     (
         ["Is there a hierarchy of grids (DMDA, …)?"],
-        ["-pc_type mg. Smoother on a GPU: PCBAI", "(options: see Smoothing); on the host: sor"],
+        ["-pc_type mg, its smoother on a GPU", "PCBAI (see Smoothing), on the host sor"],
         ORANGE,
     ),
     (
         ["Is it elasticity of a thin body,", "or nearly incompressible?"],
-        ["Compare with -pc_type gamg. Smoother on a GPU:", "PCBAI (options: see Smoothing); on the host: default"],
+        ["Compare -ksp_type bai with -pc_type gamg,", "its smoother on a GPU PCBAI (see Smoothing)"],
         ORANGE,
     ),
     (
