@@ -221,7 +221,7 @@ static PetscErrorCode TestCoupled(const char ksp_type[], const char pc_type[])
 {
   PetscFunctionBeginUser;
   for (PetscInt n = 20; n <= 80; n *= 2) {
-    const Problem p = {"coupled", n, 2, 1, 0, (PetscReal)0.8, 1};
+    const Problem p = {"coupled", n, 2, 1, 0, (PetscReal)0.8, 1, 0};
     const Task    t = {&p, AS_IT_IS, 1};
     PetscInt      its;
 
@@ -336,10 +336,10 @@ int main(int argc, char **argv)
     {"baimg", KSPCG,  PCBAIMG},
     {"pcbai", KSPCG,  PCBAI  }
   };
-  const Problem grid = {"grid", 40, 2, 1, 0, 0, 1}, cube = {"cube", 14, 3, 1, 0, 0, 1},
-                jumps = {"jumps", 40, 2, (PetscReal)1e4, 0, 0, 1}, negative = {"negative", 40, 2, 1, 0, 0, -1},
-                rough = {"rough", 80, 2, 1, 0, 0, 1, 3}, fields = {"fields", 30, 2, 1, 0, (PetscReal)0.8, 1},
-                wind               = {"wind", 40, 2, 1, (PetscReal)0.6, 0, 1};
+  const Problem grid = {"grid", 40, 2, 1, 0, 0, 1, 0}, cube = {"cube", 14, 3, 1, 0, 0, 1, 0},
+                jumps = {"jumps", 40, 2, (PetscReal)1e4, 0, 0, 1, 0}, negative = {"negative", 40, 2, 1, 0, 0, -1, 0},
+                rough = {"rough", 80, 2, 1, 0, 0, 1, 3}, fields = {"fields", 30, 2, 1, 0, (PetscReal)0.8, 1, 0},
+                wind               = {"wind", 40, 2, 1, (PetscReal)0.6, 0, 1, 0};
   const Problem *const symmetric[] = {&grid, &cube, &jumps, &rough, &negative};
 
   PetscCall(CheckInitialize(&argc, &argv, help));
