@@ -498,6 +498,33 @@ static PetscErrorCode Counts(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sweeps of the KSP that are too many for the cycle of its PCBAIMG are an error about the option of the KSP */
+static PetscErrorCode SweepsOfCycle(Mat A)
+{
+  KSP      ksp;
+  PC       pc;
+  PetscInt sweeps;
+
+  PetscFunctionBeginUser;
+  PetscCall(Solver(A, "foo_", &ksp));
+  PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
+  PetscCall(KSPBAISetLocalIters(ksp, 1001));
+  ExpectError("-foo_ksp_bai_local_iters 1001 with a PC of type baimg: must be at least 1 and at most 1000",
+              "KSPSetUp()", KSPSetUp(ksp));
+  PetscCall(KSPBAISetLocalIters(ksp, 3));
+  PetscCall(Converges(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCBAIMGGetLocalIters(pc, &sweeps));
+  PetscCall(Expect(sweeps == 3, "%" PetscInt_FMT " sweeps: should be 3, as the KSP has", sweeps));
+  PetscCall(PCBAIMGSetLocalIters(pc, 2)); /* takes precedence */
+  PetscCall(KSPBAISetLocalIters(ksp, 1001));
+  PetscCall(Converges(ksp));
+  PetscCall(PCBAIMGGetLocalIters(pc, &sweeps));
+  PetscCall(Expect(sweeps == 2, "%" PetscInt_FMT " sweeps: should be 2, as was set for the PC", sweeps));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A backend that cannot be, for want of nvcc or of a GPU, is an error that names the option, or PETSc's own about its
  * device; the host serves afterwards */
 static PetscErrorCode Backend(Mat A)
@@ -617,6 +644,7 @@ int main(int argc, char **argv)
   if (Case("apply_after_error_bai")) PetscCall(ApplyAfterError(A, PCBAI));
   if (Case("apply_after_error_baimg")) PetscCall(ApplyAfterError(A, PCBAIMG));
   if (Case("counts")) PetscCall(Counts(A));
+  if (Case("sweeps_of_cycle")) PetscCall(SweepsOfCycle(A));
   if (Case("backend")) PetscCall(Backend(A));
   if (Case("sizes")) PetscCall(Sizes(A));
   PetscCall(MatDestroy(&A));

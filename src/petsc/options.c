@@ -318,6 +318,28 @@ PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Passes the value of an option of the KSP on to a PC whose range may be smaller. It does not count as given for the PC,
+   and an error names the key of the KSP */
+PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[])
+{
+  const void *value;
+  size_t      from, to;
+  char        name[PETSC_MAX_OPTION_NAME], text[64], allowed[128];
+
+  PetscFunctionBegin;
+  PetscCall(Find(ksp->face, field, &from));
+  PetscCall(Find(pc->face, field, &to));
+  value = FieldOf(&all[from], OptionsOf(ksp));
+  PetscCall(BAIOptionName(ksp, field, name, sizeof(name)));
+  PetscCall(ValueText(&all[to], PETSC_FALSE, value, text, sizeof(text)));
+  PetscCall(Allowed(&all[to], pc->face->number, allowed, sizeof(allowed)));
+  PetscCheck(IsRight(&all[to], PETSC_FALSE, value), PetscObjectComm(ksp->obj), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s %s with a PC of type %s: must be %s", name, text, pc->face->type, allowed);
+  PetscCall(PetscMemcpy(FieldOf(&all[to], OptionsOf(pc)), value, SizeOf(all[to].kind)));
+  BAIChanged(pc);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode BAIGetOption(PetscObject obj, const BAIFace *face, const char field[], void *value)
 {
   BAI   *bai = NULL;

@@ -307,22 +307,18 @@ static void Defer(KSP ksp)
 /* Sets up the PC as PETSc does, including a PCBAIMG that has deferred it */
 static PetscErrorCode SetUpPC(KSP ksp)
 {
-  const KSP_BAI *k  = (KSP_BAI *)ksp->data;
-  BAI           *mg = k->mg;
+  KSP_BAI *k  = (KSP_BAI *)ksp->data;
+  BAI     *mg = k->mg;
 
   PetscFunctionBegin;
   if (mg) {
     const BAIHierarchy h     = mg->hierarchy;
-    const uint64_t     asked = mg->asked;
     PetscBool          given = PETSC_FALSE;
 
     h->deferred = PETSC_FALSE;
     if (h->single == BAI_SINGLE_HERMITIAN) h->single = BAI_SINGLE_IN_RANGE; /* our methods keep the residual itself */
     if (mg->asked) PetscCall(BAIOptionIsGiven(mg, "local_iters", &given));
-    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) {
-      PetscCall(PCBAIMGSetLocalIters(ksp->pc, k->bai.options.local_iters));
-      mg->asked = asked; /* the option was given for the KSP, whose PC may change */
-    }
+    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) PetscCall(BAIPassOption(&k->bai, mg, "local_iters"));
     mg->options.backend  = k->bai.options.backend;
     mg->options.exchange = k->bai.options.exchange;
   }
