@@ -23,6 +23,10 @@ METHODS = {
     'BOTH_METHODS': 'both; the option selects relaxation, unless krylov is asked for',
     'EITHER': 'both',
 }
+EFFECT = {
+    'KSP': 'A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.',
+    'PC': 'A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.',
+}
 SELECTS = {
     'RELAXATION': 'Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.',
     'KRYLOV': 'Setting it selects method krylov, and is an error with method relaxation: see `KSPBAISetMethod()`.',
@@ -147,7 +151,10 @@ class Option:
                 '`%s`%s' % (value, ' (default)' if value == default else '')
                 for value in sorted(self.enum.constants, key=lambda value: value != default)
             ]
-            return ', '.join(values[:-1]) + ' or ' + values[-1]
+            return '%s or %s; any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`' % (
+                ', '.join(values[:-1]),
+                values[-1],
+            )
         if self.kind == 'BETWEEN':
             text = 'at least %s and at most %s' % tuple(self.limits)
         elif self.kind == 'AT_LEAST':
@@ -156,7 +163,7 @@ class Option:
         elif self.kind == 'COUNT':
             text = 'at least 1 and at most %s, or `PETSC_DECIDE`: %s' % tuple(self.limits)
         elif self.kind == 'REAL_AT_LEAST':
-            text = 'at least %s; %s: %s' % (self.limits[0], *self.limits)
+            text = 'at least %s, where %s means %s' % (self.limits[0], *self.limits)
         elif self.kind == 'FRACTION':
             text = 'at least 0 and less than 1'
         else:
@@ -309,9 +316,9 @@ def setter_and_getter(o, face):
         [],
         [o.typed(face) + ' - sets it'],
         o.level,
-        selects + notes,
+        selects + notes + [EFFECT[cls]],
         references,
-        ', '.join(filter(None, ['`%s`, `%s()`' % (face, getter), see])),
+        ', '.join(filter(None, ['`%s`, `%s()`' % (face, getter), '`%s`' % o.type if o.enum else '', see])),
     )
     short = {'PetscInt': 'Int', 'PetscReal': 'Real', 'PetscBool': 'Bool'}.get(o.type, 'Enum')
     text += function(
@@ -325,7 +332,9 @@ def setter_and_getter(o, face):
         return text
     text += '\n'
     chosen = (
-        ['It is the value that was set. `%sView()` shows the value that `%sSetUp()` chose.' % (cls, cls)]
+        ['It is the value that was set. If it is 0, `%sView()` shows the smallest factor that set-up chose.' % cls]
+        if o.kind == 'POSITIVE_OR_0'
+        else ['It is the value that was set. `%sView()` shows the value that `%sSetUp()` chose.' % (cls, cls)]
         if o.is_chosen(face)
         else []
     )

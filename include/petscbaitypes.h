@@ -128,7 +128,7 @@ typedef enum {
 
    Level: intermediate
 
-.seealso: `KSPBAI`, `KSPBAISetBackend()`
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetBackend()`, `PCBAISetBackend()`
 E*/
 typedef enum {
   BAI_BACKEND_AUTO,

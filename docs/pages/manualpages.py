@@ -9,6 +9,7 @@ import sys
 
 SOURCES = ["include/*.h", "src/*/*.c", "src/*/*/*.c", "src/*/*/generated/*.c"]
 HEADER = "include/petscbai.h"
+FACES = ("KSPBAI", "PCBAIMG", "PCBAI")  # PCBAI is the beginning of PCBAIMG
 # A key of an option and its value, if there is one
 OPTION = (
     r"(?<![\w`-])-(?:(?:ksp|pc|mg|snes|telescope)_\w+|info\b|dll_append)(?: (?:\d+|bai|preonly|telescope|async)\b)?"
@@ -30,10 +31,9 @@ class Page:
         self.body = comment[re.match(r"\s*\w+ - .*?\n\n", comment, re.S).end() :]
         declared = re.match(r"\s*(typedef enum \{.*?\} \w+;)" if kind == "E" else r"\s*([^{]*?)\s*\{", after, re.S)
         self.synopsis = "" if kind == "MC" else re.sub(r"\)$", ");", declared[1])
-        self.group = {"MC": "Types", "E": "Enumerations"}.get(kind) or {
-            "K": "Functions of KSPBAI",
-            "P": "Functions of PCBAI",
-        }.get(self.name[0], "Package")
+        self.group = {"MC": "Types", "E": "Enumerations"}.get(kind) or next(
+            (f"Functions of {face}" for face in FACES if self.name.startswith(face)), "Package"
+        )
 
 
 def pages():
@@ -104,7 +104,7 @@ def main(folder):
             file.write("\n".join(write(page, known, missing)) + "\n")
     with open(os.path.join(folder, "index.md"), "w", encoding="utf-8") as file:
         file.write("# Manual pages\n\nMade from the comments in the sources.\n")
-        for group in ("Types", "Enumerations", "Functions of KSPBAI", "Functions of PCBAI", "Package"):
+        for group in ("Types", "Enumerations", *(f"Functions of {face}" for face in FACES), "Package"):
             members = [page for page in found if page.group == group]
             file.write(
                 f"\n## {group}\n\n"

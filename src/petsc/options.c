@@ -318,8 +318,8 @@ PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Passes the value of an option of the KSP on to a PC whose range may be smaller. It does not count as given for the PC,
-   and an error names the key of the KSP */
+/* Passes the value of an option of a KSP on to its PC, whose range may be smaller. The option does not count as given
+   for the PC, and an error names the key of the KSP */
 PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[])
 {
   const void *value;

@@ -30,11 +30,12 @@ PetscErrorCode BAIFinalizePackage(void)
 
    Not Collective
 
-   Level: developer
+   Level: intermediate
 
    Note:
    A program that is linked with libpetscbai calls it after `PetscInitialize()`; further calls do nothing. With
-   -dll_append, `PetscInitialize()` itself calls it.
+   -dll_append, `PetscInitialize()` itself calls it. If PETSc's minor release, scalars or indices are not those that
+   the library was built for, the error is `PETSC_ERR_LIB`.
 
 .seealso: `KSPBAI`, `PCBAI`, `PCBAIMG`, `BAIFinalizePackage()`
 @*/

@@ -218,11 +218,11 @@ const BAIFace BAIFaceKSP =
    one GPU, a solve is a single kernel launch of pipelined conjugate gradients or BiCGStab, preconditioned by local
    sweeps in blocks. The PC is then not applied, and makes no levels.
 
-   Relaxation is the block-asynchronous iteration of the paper. It runs if an option of relaxation was given, such as
-   -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations is fixed, as for a smoother of `PCMG`.
-   The rows of each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In one global
-   iteration every block reads the current values of the other blocks once, does `local_iters` Jacobi sweeps on its own
-   rows, and writes its values back. `KSP` counts global iterations. The PC is not applied.
+   Relaxation is the block-asynchronous iteration of the reference below. It runs if an option of relaxation was given,
+   such as -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations is fixed, as for a smoother of
+   `PCMG`. The rows of each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In
+   one global iteration every block reads the current values of the other blocks once, does `local_iters` Jacobi sweeps
+   on its own rows, and writes its values back. `KSP` counts global iterations. The PC is not applied.
 
    Relaxation converges for every order of updates if the spectral radius of $|I - D^{-1} A|$ is below one, where D is
    the diagonal of A. That holds for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other

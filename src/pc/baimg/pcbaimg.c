@@ -231,9 +231,10 @@ const BAIFace BAIFaceMG =
 
    Level: beginner
 
-   Notes: Use it for large elliptic systems, such as diffusion or elasticity: with `KSPCG` the number of iterations
-   hardly grows with the number of unknowns. No option is needed. Levels are set up where the matrix is, on the host or
-   on a GPU. `KSPBAI` combines this preconditioner with a Krylov method that fits the matrix.
+   Notes:
+   Use it for large elliptic systems, such as diffusion or elasticity: with `KSPCG` the number of iterations hardly
+   grows with the number of unknowns. No option is needed. Levels are set up where the matrix is, on the host or on a
+   GPU. `KSPBAI` combines this preconditioner with a Krylov method that fits the matrix.
 
    An application is one cycle. On each level the cycle smooths from a zero guess, $x = S b$, corrects x by the coarser
    levels for the residual, and smooths again, $x = x + S (b - A x)$. S does `local_iters` damped Jacobi sweeps inside

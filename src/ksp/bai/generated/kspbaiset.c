@@ -11,7 +11,8 @@
 
    Input Parameters:
 +  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
--  method - `BAI_METHOD_AUTO` (default), `BAI_METHOD_KRYLOV` or `BAI_METHOD_RELAXATION`
+-  method - `BAI_METHOD_AUTO` (default), `BAI_METHOD_KRYLOV` or `BAI_METHOD_RELAXATION`; any other value is an error,
+            `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_method (auto|krylov|relaxation) - sets it
@@ -27,7 +28,9 @@
    An option of relaxation together with method krylov is an error that names both, and so is an option of Krylov
    methods together with method relaxation.
 
-.seealso: `KSPBAI`, `KSPBAIGetMethod()`, `KSPBAISetKrylov()`
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
+
+.seealso: `KSPBAI`, `KSPBAIGetMethod()`, `BAIMethod`, `KSPBAISetKrylov()`
 @*/
 PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
 {
@@ -45,7 +48,8 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
 
    Input Parameters:
 +  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
--  krylov - `BAI_KRYLOV_AUTO` (default), `BAI_KRYLOV_CG`, `BAI_KRYLOV_FCG`, `BAI_KRYLOV_BCGS` or `BAI_KRYLOV_GMRES`
+-  krylov - `BAI_KRYLOV_AUTO` (default), `BAI_KRYLOV_CG`, `BAI_KRYLOV_FCG`, `BAI_KRYLOV_BCGS` or `BAI_KRYLOV_GMRES`; any
+            other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres) - sets it
@@ -59,10 +63,17 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    baimg or gamg, and flexible CG if the operator is Hermitian and the `PC` is of another type. In all other cases it
    chooses flexible BiCGStab, and continues with flexible GMRES if BiCGStab breaks down.
 
-   If the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is an implementation of this library, in place of `KSPCG`. If
-   the matrix then fits in registers and shared memory of a GPU, a solve is a single kernel launch.
+   Whether the operator is Hermitian follows from the levels of a `PCBAIMG` for it; otherwise from `MAT_HERMITIAN` or
+   `MAT_SYMMETRIC`, if one of them is set to true, or from products with random vectors. If CG finds that the matrix or
+   the `PC` is not positive definite, auto continues with BiCGStab.
 
-.seealso: `KSPBAI`, `KSPBAIGetKrylov()`, `KSPBAISetMethod()`, `KSPSetPC()`, `PCBAIMG`
+   If the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is an implementation of this library, in place of `KSPCG`. If
+   the matrix then fits in registers and shared memory of a GPU, a solve is a single kernel launch. This is not done for
+   fcg and gmres, nor if any option of `PCBAIMG` was given.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
+
+.seealso: `KSPBAI`, `KSPBAIGetKrylov()`, `BAIKrylov`, `KSPBAISetMethod()`, `KSPSetPC()`, `PCBAIMG`
 @*/
 PetscErrorCode KSPBAISetKrylov(KSP ksp, BAIKrylov krylov)
 {
@@ -107,7 +118,8 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
 
    Input Parameters:
 +  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
--  sweeps - at least 1 and at most 1000000 (default 5); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  sweeps - Jacobi sweeps, at least 1 and at most 1000000 (default 5); any other value is an error,
+            `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_local_iters <5> - sets it
@@ -119,9 +131,13 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
 
    In each global iteration a block reads the values of the other blocks once, and then does this number of Jacobi
    sweeps on its own rows. More sweeps cost little if the block's part of the matrix stays in fast memory, and pay off
-   if most entries of a row are inside its block. One sweep is asynchronous Jacobi iteration.
+   if most entries of a row are inside its block. With one sweep, mode async is asynchronous Jacobi iteration.
 
-   With method krylov and a `PC` of type `PCBAIMG`, the option overrides `PCBAIMGSetLocalIters()`.
+   With method krylov and a `PC` of type `PCBAIMG`, its cycle does this number of sweeps, at most 1000, unless
+   `PCBAIMGSetLocalIters()` was called, which takes precedence. A matrix that would fit on the chip of a GPU then gets
+   levels all the same.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -184,6 +200,8 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
 
    0 chooses 128 rows.
 
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
+
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
 @*/
 PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
@@ -229,7 +247,8 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 
    Input Parameters:
 +  ksp  - the solver; the call is ignored unless it is of type `KSPBAI`
--  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
+-  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`; any other
+          value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_mode (auto|async|launch|sync|color) - sets it
@@ -246,9 +265,12 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    colour, so iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and reads
    values of the last global iteration from other ranks.
 
-   `BAI_MODE_AUTO` is async.
+   `BAI_MODE_AUTO` is async. At set-up, -ksp_bai_staleness in a mode other than async is the error
+   `PETSC_ERR_ARG_INCOMP`.
 
-.seealso: `KSPBAI`, `KSPBAIGetMode()`
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
+
+.seealso: `KSPBAI`, `KSPBAIGetMode()`, `BAIMode`
 @*/
 PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
 {
@@ -294,7 +316,7 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    Input Parameters:
 +  ksp  - the solver; the call is ignored unless it is of type `KSPBAI`
 -  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or
-          `BAI_PARTITION_GRAPH`
+          `BAI_PARTITION_GRAPH`; any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
@@ -315,6 +337,8 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    `BAI_PARTITION_AUTO` is graph if less than a twentieth of the entries are inside blocks of consecutive rows. It is
    natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
    rows. -ksp_view shows the choice.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetPartition()`, `BAIPartitionType`, `KSPBAISetBlockSize()`
 @*/
@@ -361,7 +385,8 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
 
    Input Parameters:
 +  ksp      - the solver; the call is ignored unless it is of type `KSPBAI`
--  momentum - at least 0 and less than 1 (default 0); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  momentum - the factor $\beta$, at least 0 and less than 1 (default 0); any other value is an error,
+              `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_momentum <0> - sets it
@@ -375,6 +400,8 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    result of its local sweeps and $w_J$ its value one global iteration earlier. This is second-order Richardson
    iteration. If convergence is slow, $\beta$ close to 1 saves an order of magnitude of iterations. The older the values
    that blocks read from each other, the smaller the largest $\beta$ that converges; it is largest in `BAI_MODE_SYNC`.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -427,7 +454,8 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 
    Input Parameters:
 +  ksp    - the solver; the call is ignored unless it is of type `KSPBAI`
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`; any other value is an
+            error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_weight (none|l1|tau|auto) - sets it
@@ -452,6 +480,8 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 
    `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -ksp_view shows the factor.
    In `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no $\tau$.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
@@ -502,7 +532,8 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
 
    Input Parameters:
 +  ksp       - the solver; the call is ignored unless it is of type `KSPBAI`
--  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`; any other value is an error,
+               `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_precision (native|single) - sets it
@@ -522,6 +553,8 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
 
    Entries of the matrix must be within the range of single precision, below 1e38 in modulus.
 
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
+
    References:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
@@ -529,7 +562,7 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
-.seealso: `KSPBAI`, `KSPBAIGetPrecision()`
+.seealso: `KSPBAI`, `KSPBAIGetPrecision()`, `BAIPrecision`
 @*/
 PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
 {
@@ -583,6 +616,8 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
 
    A block goes from $x_J$ to $x_J + \omega (y_J - x_J)$, where $y_J$ is the result of its local sweeps. Every order of
    updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetOmega()`
 @*/
@@ -643,6 +678,8 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that.
    -ksp_view shows the smallest factor.
 
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
+
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/
 PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
@@ -668,7 +705,7 @@ PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
    Level: intermediate
 
    Note:
-   It is the value that was set. `KSPView()` shows the value that `KSPSetUp()` chose.
+   It is the value that was set. If it is 0, `KSPView()` shows the smallest factor that set-up chose.
 
 .seealso: `KSPBAI`, `KSPBAISetLocalOmega()`
 @*/
@@ -702,6 +739,11 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
    With 0 the residual norm is computed after every iteration if there is a monitor, a residual history or a convergence
    test other than `KSPConvergedDefault()`. Otherwise it is computed when the contraction so far predicts that the
    tolerance may be met. Monitors and histories receive the norms that are computed.
+
+   With another number the norm is computed after each such number of iterations and after the last one, also with a
+   monitor, and a solve is never a single kernel launch. With `KSP_NORM_NONE` no norm is computed.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetCheckInterval()`
 @*/
@@ -745,15 +787,23 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 
    Input Parameters:
 +  ksp     - the solver; the call is ignored unless it is of type `KSPBAI`
--  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
+-  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`; any other value is an error,
+             `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -ksp_bai_backend (auto|host|cuda) - sets it
 
    Level: intermediate
 
-   Note:
-   With `BAI_BACKEND_CUDA` a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
+   Notes:
+   `BAI_BACKEND_AUTO` is where the matrix is. With `BAI_BACKEND_CUDA` a matrix and vectors on the host are copied to the
+   GPU, also if PETSc was built without CUDA. Errors at set-up are `PETSC_ERR_SUP_SYS`, if the library was built without
+   CUDA, and `PETSC_ERR_GPU`, if the GPU fails.
+
+   With method krylov, the levels of `PCBAIMG` and the Krylov methods of this library run there. A Krylov method of
+   PETSc runs where the vectors are.
+
+   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetBackend()`, `BAIBackend`
 @*/

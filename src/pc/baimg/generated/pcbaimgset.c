@@ -20,9 +20,11 @@
 
    Level: intermediate
 
-   Note:
+   Notes:
    Coarsening ends with a level of at most 128 rows, which is solved exactly, or if hardly any rows are strongly coupled
    to others. A last level of more than 128 rows is smoothed. With 1 level the preconditioner is the smoother alone.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetLevels()`
 @*/
@@ -69,16 +71,19 @@ PetscErrorCode PCBAIMGGetLevels(PC pc, PetscInt *levels)
 
    Input Parameters:
 +  pc     - the preconditioner; the call is ignored unless it is of type `PCBAIMG`
--  sweeps - at least 1 and at most 1000 (default 4); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  sweeps - Jacobi sweeps, at least 1 and at most 1000 (default 4); any other value is an error,
+            `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_baimg_local_iters <4> - sets it
 
    Level: intermediate
 
-   Note:
+   Notes:
    A cycle smooths each level before and after it visits the coarser ones. More sweeps take longer, and save iterations
    if most of the entries are inside blocks.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetLocalIters()`, `PCBAISetLocalIters()`
 @*/
@@ -122,19 +127,22 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 
    Input Parameters:
 +  pc   - the preconditioner; the call is ignored unless it is of type `PCBAIMG`
--  over - at least 1; 1: no overcorrection, coarse matrices are P^H A P (default 1.9); any other value is an error,
-          `PETSC_ERR_ARG_OUTOFRANGE`
+-  over - the factor, at least 1, where 1 means no overcorrection, with coarse matrices $P^H A P$ (default 1.9); any
+          other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_baimg_over <1.9> - sets it
 
    Level: advanced
 
-   Note:
+   Notes:
    The unknowns of an aggregate share one value on the coarse level, which makes the couplings between aggregates too
    strong there: by a factor of 2 on a grid whose points are aggregated two by two. If the matrix is Hermitian, these
-   couplings are divided by up to this factor. With near-null-space vectors the coarse matrices stay $P^H A P$, and the
-   corrections are multiplied by min(over, 1.4).
+   couplings are divided by up to this factor, unless the couplings with the sign of the diagonal sum up to more than
+   half of the others. `KSPBAI` switches overcorrection off if it makes the cycle indefinite. With near-null-space
+   vectors the coarse matrices stay $P^H A P$, and the corrections are multiplied by min(over, 1.4).
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
    Reference:
    D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).
@@ -203,6 +211,8 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
 
    The Krylov method is not known before the first `KSPSolve()`. Until then set-up chooses single precision if the
    matrix is symmetric with a diagonal of one sign, and sets levels up once more if that turns out to be wrong.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetSingle()`
 @*/

@@ -11,17 +11,20 @@
 
    Input Parameters:
 +  pc     - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  sweeps - at least 1 and at most 1000000 (default 5); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  sweeps - Jacobi sweeps, at least 1 and at most 1000000 (default 5); any other value is an error,
+            `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_local_iters <5> - sets it
 
    Level: beginner
 
-   Note:
+   Notes:
    In each global iteration a block reads the values of the other blocks once, and then does this number of Jacobi
    sweeps on its own rows. More sweeps cost little if the block's part of the matrix stays in fast memory, and pay off
-   if most entries of a row are inside its block. One sweep is asynchronous Jacobi iteration.
+   if most entries of a row are inside its block. With one sweep, mode async is asynchronous Jacobi iteration.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetLocalIters()`
 @*/
@@ -84,6 +87,8 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR`, blocks of fewer
    than 128 rows are grouped into turns of about 128 rows, and blocks of a group read each other's previous values.
 
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
+
 .seealso: `PCBAI`, `PCBAIGetBlockSize()`
 @*/
 PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
@@ -129,7 +134,8 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
 
    Input Parameters:
 +  pc   - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
+-  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`; any other
+          value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_mode (auto|async|launch|sync|color) - sets it
@@ -145,9 +151,15 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    values of the last global iteration from other ranks.
 
    `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product $P^T A P$, as
-   coarse levels of multigrid are: their many colours would leave most of a GPU idle. Otherwise it is color.
+   coarse levels of multigrid are: their many colours would leave most of a GPU idle. It is also sync if the polynomial
+   `BAI_POLYNOMIAL_FOURTH` was asked for. Otherwise it is color.
 
-.seealso: `PCBAI`, `PCBAIGetMode()`
+   At set-up, -pc_bai_staleness in a mode other than async, auto included, is the error `PETSC_ERR_ARG_INCOMP`, and so
+   is the polynomial `BAI_POLYNOMIAL_FOURTH` in the modes async, launch and color.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
+
+.seealso: `PCBAI`, `PCBAIGetMode()`, `BAIMode`
 @*/
 PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
 {
@@ -193,7 +205,7 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    Input Parameters:
 +  pc   - the preconditioner; the call is ignored unless it is of type `PCBAI`
 -  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or
-          `BAI_PARTITION_GRAPH`
+          `BAI_PARTITION_GRAPH`; any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_partition (auto|natural|dm|rcm|graph) - sets it
@@ -218,6 +230,8 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    outside and at most three quarters of the couplings of a row are strong. This copies values from the GPU to the host.
    Set-up does not try if the matrix has a block size, as graph may put the unknowns of a point in different blocks, nor
    if the matrix is a product $P^T A P$, as coarse levels of multigrid are.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetPartition()`, `BAIPartitionType`, `PCBAISetBlockSize()`
 @*/
@@ -264,7 +278,8 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
 
    Input Parameters:
 +  pc       - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  momentum - at least 0 and less than 1 (default 0); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  momentum - the factor $\beta$, at least 0 and less than 1 (default 0); any other value is an error,
+              `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_momentum <0> - sets it
@@ -277,7 +292,11 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
    iteration. If convergence is slow, $\beta$ close to 1 saves an order of magnitude of iterations. The older the values
    that blocks read from each other, the smaller the largest $\beta$ that converges; it is largest in `BAI_MODE_SYNC`.
 
-   The first global iteration of each application has no momentum.
+   The first global iteration of each application has no momentum. With momentum the polynomial `BAI_POLYNOMIAL_AUTO` is
+   none, and `BAI_POLYNOMIAL_FOURTH` is the error `PETSC_ERR_ARG_INCOMP` at set-up. In mode `BAI_MODE_COLOR` there is
+   then no `PCApplyTranspose()`.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -330,7 +349,8 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 
    Input Parameters:
 +  pc     - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`; any other value is an
+            error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_weight (none|l1|tau|auto) - sets it
@@ -353,6 +373,8 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 
    `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -pc_view shows the factor.
    In `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no $\tau$.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
@@ -403,7 +425,8 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
 
    Input Parameters:
 +  pc        - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`; any other value is an error,
+               `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_precision (native|single) - sets it
@@ -421,6 +444,8 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
 
    Entries of the matrix must be within the range of single precision, below 1e38 in modulus.
 
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
+
    References:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
@@ -428,7 +453,7 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
-.seealso: `PCBAI`, `PCBAIGetPrecision()`
+.seealso: `PCBAI`, `PCBAIGetPrecision()`, `BAIPrecision`
 @*/
 PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
 {
@@ -491,6 +516,8 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    In modes sync and launch a number above 1 is an error if smoothing diverges with it, that is if it is $2/\lambda$ or
    more for the largest eigenvalue $\lambda$ of $M^{-1} A$, which the first application estimates.
 
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
+
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
 PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
@@ -544,12 +571,14 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
 
    Level: intermediate
 
-   Note:
+   Notes:
    Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
    row: 0.9 in rows whose off-diagonal entries inside the block have a sum of $|a_{ij}|$ of at most $|a_{ii}|$, and in
    other rows $2 |a_{ii}|$ over the sum of all $|a_{ij}|$ inside the block, diagonal included. So the local sweeps
    converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that.
    -pc_view shows the smallest factor.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetLocalOmega()`
 @*/
@@ -576,7 +605,7 @@ PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
    Level: intermediate
 
    Note:
-   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
+   It is the value that was set. If it is 0, `PCView()` shows the smallest factor that set-up chose.
 
 .seealso: `PCBAI`, `PCBAISetLocalOmega()`
 @*/
@@ -596,15 +625,19 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
 
    Input Parameters:
 +  pc  - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  its - at least 1 (default 2); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  its - global iterations, at least 1 (default 2); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_its <2> - sets it
 
    Level: intermediate
 
-   Note:
-   With `KSPRICHARDSON`, each of its iterations consists of this number of global iterations.
+   Notes:
+   With `KSPRICHARDSON`, each iteration of the `KSP` consists of this number of global iterations, so a smoothing step
+   does its times -ksp_max_it of them. If these are more than a `PetscInt` counts, the error is
+   `PETSC_ERR_ARG_OUTOFRANGE`. A polynomial starts again with each iteration of the `KSP`.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetIterations()`, `PCBAISetLocalIters()`
 @*/
@@ -648,7 +681,8 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
 
    Input Parameters:
 +  pc         - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  polynomial - `BAI_POLYNOMIAL_AUTO` (default), `BAI_POLYNOMIAL_NONE` or `BAI_POLYNOMIAL_FOURTH`
+-  polynomial - `BAI_POLYNOMIAL_AUTO` (default), `BAI_POLYNOMIAL_NONE` or `BAI_POLYNOMIAL_FOURTH`; any other value is an
+                error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_polynomial (auto|none|fourth) - sets it
@@ -663,7 +697,10 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
 
    The first application after each set-up estimates the largest eigenvalue by ten steps of `KSPGMRES`.
 
-.seealso: `PCBAI`, `PCBAIGetPolynomial()`, `PCBAISetMode()`, `PCBAISetIterations()`, `KSPChebyshevSetKind()`
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
+
+.seealso: `PCBAI`, `PCBAIGetPolynomial()`, `BAIPolynomial`, `PCBAISetMode()`, `PCBAISetIterations()`,
+          `KSPChebyshevSetKind()`
 @*/
 PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
 {
@@ -715,10 +752,12 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
 
    Level: intermediate
 
-   Note:
+   Notes:
    The option has an effect in `BAI_MODE_COLOR` with `KSPRICHARDSON`. Smoothing from a zero guess, as on the way down of
    a V-cycle, then takes the colours forward, and from a nonzero guess, as on the way up, backward. So the V-cycle is a
    symmetric operator, as `KSPCG` expects. It takes a few more cycles.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetSymmetric()`, `PCBAISetMode()`
 @*/
@@ -762,15 +801,20 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
 
    Input Parameters:
 +  pc      - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
+-  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`; any other value is an error,
+             `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_backend (auto|host|cuda) - sets it
 
    Level: intermediate
 
-   Note:
-   With `BAI_BACKEND_CUDA` a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
+   Notes:
+   `BAI_BACKEND_AUTO` is where the matrix is. With `BAI_BACKEND_CUDA` a matrix and vectors on the host are copied to the
+   GPU, also if PETSc was built without CUDA. Errors at set-up are `PETSC_ERR_SUP_SYS`, if the library was built without
+   CUDA, and `PETSC_ERR_GPU`, if the GPU fails.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetBackend()`, `BAIBackend`
 @*/
