@@ -1,6 +1,7 @@
 /*
-   Runs of PETSc's Krylov methods with the PC of a KSPBAI: for PCs other than PCBAIMG, for several ranks, and for
-   matrices that are not symmetric positive definite, have no entries, or have rows too long for levels
+   Runs of PETSc's Krylov methods with the PC of a KSPBAI: for PCs other than PCBAIMG, for several ranks unless their
+   GPUs write to each other's memory, and for matrices that are not Hermitian with a diagonal of one sign, have no
+   entries, or have rows too long for levels
 */
 #include "kspbai.h"
 

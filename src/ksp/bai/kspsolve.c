@@ -328,7 +328,8 @@ static PetscErrorCode RunKrylov(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Raises an error for matrices that are not assembled, and for vectors of wrong size */
+/* Raises an error for matrices that are not assembled, and for vectors of wrong size; of wrong local size on the ranks
+   that have them only, as MatMult() does */
 static PetscErrorCode CheckOperands(KSP ksp)
 {
   const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
