@@ -307,7 +307,7 @@ def setter_and_getter(o, face):
     setter, getter = face + 'Set' + o.function, face + 'Get' + o.function
     notes, references = o.notes(face)
     see = o.see.replace('{FACE}', cls)
-    selects = [SELECTS[o.method]] if face == 'KSPBAI' and o.method in SELECTS else []
+    selects = SELECTS[o.method] if face == 'KSPBAI' and o.method in SELECTS else ''
     text = page(
         setter,
         'Sets ' + o.says(),
@@ -316,7 +316,7 @@ def setter_and_getter(o, face):
         [],
         [o.typed(face) + ' - sets it'],
         o.level,
-        selects + notes + [EFFECT[cls]],
+        [selects + ' ' + EFFECT[cls]] + notes if selects else notes + [EFFECT[cls]],
         references,
         ', '.join(filter(None, ['`%s`, `%s()`' % (face, getter), '`%s`' % o.type if o.enum else '', see])),
     )

@@ -79,6 +79,8 @@ __device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[E
   }
 }
 
+/* A solve by BiCGStab. The last warp of each thread block makes sums and decides, a thread of the others has EACH
+   rows */
 template <class Matrix, int THREADS>
 __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const __grid_constant__ Problem p)
 {

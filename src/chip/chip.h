@@ -100,7 +100,8 @@ BAIStatus BAIChipSolve(BAIChip *, const BAIScalar *b, BAIScalar *x, int guess_ze
 BAIStatus BAIChipSolveColumns(BAIChip *, const BAIColumns *, int guess_zero, const BAITolerances *,
                               BAILevelsSolution *);
 /* parts.cu: divide the matrix into parts; take new values in the same pattern, BAI_ERR_PATTERN if they need the other
-   method; find the parts for a number of systems, which the first call makes */
+   method; find the division into parts that is faster for a number of systems, chip->one or chip->many, which the
+   first call tries to make and allocates */
 BAIStatus BAIChipCut(BAIChip *, const BAIRows &, bool *fits);
 BAIStatus BAIChipUpdateValues(BAIChip *, const BAIRows *, int hermitian);
 BAIStatus BAIChipPartsFor(BAIChip *, int systems, BAIChipParts **);

@@ -133,6 +133,8 @@ static __device__ int LanesFor(int rows, int entries, int longest, int threads)
   return best;
 }
 
+/* Counts the places outside that each part reads, which are its halo, and sets M.halos and M.lanes. Collects in largest
+   what memory must be allocated for */
 static __global__ __launch_bounds__(THREADS) void CountHalos(BAIRows A, BAIChipMatrix M, const int *place, int words,
                                                              Largest *largest)
 {
@@ -166,7 +168,8 @@ static __global__ __launch_bounds__(THREADS) void CountHalos(BAIRows A, BAIChipM
   atomicAdd(&largest->inside, (unsigned long long)inside);
 }
 
-/* Stores the places of halos, the columns of entries, and the first entries of rows */
+/* Stores the places of each halo, the columns of entries, those inside the part first, and their number in M.inside;
+   and, unless rows have a fixed width, the first entry of each row */
 static __global__ __launch_bounds__(THREADS) void FillPattern(BAIRows A, BAIChipMatrix M, const int *place, int words)
 {
   extern __shared__ unsigned bits[]; /* later the number of bits before each word */
@@ -439,6 +442,7 @@ BAIStatus BAIChipCut(BAIChip *chip, const BAIRows &A, bool *fits)
   return BAICUDAAllocate(chip->context, (size_t)A.n * sizeof(*chip->scaling), &chip->scaling);
 }
 
+/* Fills in the values of A, scaled to L A R, in a division into parts */
 static BAIStatus Values(BAIChip *chip, const BAIRows &A, const BAIChipParts &parts)
 {
   FillValues<<<(unsigned)parts.A.parts, THREADS, 0, chip->context->stream>>>(A, parts.A, parts.place, !chip->bicgstab,
@@ -471,6 +475,7 @@ static double Cycles(int processors, int systems, int at_once, int parts, double
   return waves * (BAI_CHIP_WAITING + blocks * entries * (shared ? BAI_CHIP_IN_SHARED : BAI_CHIP_IN_REGISTERS));
 }
 
+/* Estimates the clock cycles of an iteration of this number of systems */
 static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
 {
   const BAIChipMatrix &M       = parts.A;

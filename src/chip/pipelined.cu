@@ -88,6 +88,8 @@ __device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[E
     if (t.Row(k) < t.rows) value[0] += r[k] * r[k] / t.room.weight[t.Row(k)];
 }
 
+/* A solve by pipelined CG. The last warp of each thread block makes sums and decides, a thread of the others has EACH
+   rows */
 template <class Matrix, int THREADS>
 __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __grid_constant__ Problem p)
 {

@@ -11,6 +11,7 @@ const BAIChipShape BAIChipShapes[] = {
 #undef SHAPE
 };
 
+/* Bytes of shared memory that a thread block needs for its part */
 static size_t SharedOf(const BAIChipMatrix &A, bool bicgstab)
 {
   const size_t sums  = bicgstab ? 8 : 4;

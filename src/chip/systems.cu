@@ -77,6 +77,7 @@ void BAIChipDestroy(BAIChip *chip)
   BAIPinnedRestore(chip->told);
 }
 
+/* Launches the kernel for a number of systems, in stream order. The two pairs of exchange buffers take turns */
 static BAIStatus Launch(BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers *buffers, int systems, Problem *p)
 {
   const size_t half        = BAI_CHIP_BUFFERS / 2 * PlacesOf(parts);
@@ -93,6 +94,8 @@ static BAIStatus Launch(BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers
   return BAIStatusOf(BAI_OK);
 }
 
+/* Waits for a launch. If a thread block has waited too long for another, restores the buffers and returns
+   BAI_ERR_STALLED */
 static BAIStatus Wait(BAIChip *chip)
 {
   BAITry(BAICUDAWait(chip->context));

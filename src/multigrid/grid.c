@@ -2,6 +2,7 @@
 #include "rules.h"
 #include <stdlib.h>
 
+/* Whether an offset is in the list */
 static int Has(int count, const BAIInt *offset, BAIInt wanted)
 {
   for (int k = 0; k < count; k++)

@@ -107,6 +107,7 @@ static double MatrixBytes(const BAILevelInfo *finest)
     (double)(finest->rows + 1) * (double)sizeof(PetscInt);
 }
 
+/* Shows the levels and the end of coarsening by -info */
 static PetscErrorCode TellLevels(const BAI *bai)
 {
   const BAIHierarchy   h = bai->hierarchy;
@@ -207,6 +208,7 @@ static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets up the PCJACOBI that replaces levels if a row is too long */
 static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
 {
   BAIHierarchy h = bai->hierarchy;

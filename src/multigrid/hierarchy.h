@@ -111,7 +111,7 @@ static inline PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Flops on this rank of a solve by the engine in its iterations */
+/* Flops on this rank of a solve by the engine that took its iterations; the guess counts as one */
 static inline PetscLogDouble BAISolveFlops(const struct BAIHierarchy_ *h, BAIInt its)
 {
   return (PetscLogDouble)(its + 1) * (h->flops + h->flops_product);

@@ -104,7 +104,8 @@ static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int leve
   return status;
 }
 
-/* Overcorrects the couplings of a level, after the exchange of the data of ghosts */
+/* Overcorrects the couplings of a level. If exchange, which is set if any coupling changes, ranks exchange the data of
+   ghosts before. levels is NULL on a rank without rows */
 static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level, int exchange)
 {
   Exchanged sides  = {NULL, NULL};

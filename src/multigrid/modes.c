@@ -134,6 +134,7 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether all entries of v are equal up to rounding: then |sum v_i| = ||v|| sqrt(n) */
 static PetscErrorCode IsConstant(Vec v, PetscBool *is)
 {
   PetscScalar sum;

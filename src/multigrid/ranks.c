@@ -93,8 +93,9 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes ranks agree whether the matrix is Hermitian, on its sign, on the precision, and on the overcorrection factor
-   for the couplings of all ranks */
+/* Completes what ranks agree on: whether entries between ranks leave the matrix Hermitian, its sign, the precision of
+   all ranks, and the overcorrection factor for all couplings. Sets hermitian, ranks->single and info.norm.
+   Collective */
 static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
 {
   const BAIHierarchy   h       = bai->hierarchy;
@@ -156,6 +157,8 @@ static PetscErrorCode CountRows(BAIRankLevels R, Level *next, PetscInt mine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* BAILevelsRanks.count: sums the rows of the next level over the ranks. This function and those below return 1 after an
+   error, which R->code keeps */
 static int Count(void *context, int level, BAIInt mine, BAIInt *all)
 {
   const BAIRankLevels R    = (BAIRankLevels)context;
@@ -166,6 +169,7 @@ static int Count(void *context, int level, BAIInt mine, BAIInt *all)
   return R->code ? 1 : 0;
 }
 
+/* Makes the halo of the next level, from the aggregates of rows that are sent and of ghosts */
 static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, const PetscInt *sent, const PetscInt *ghost,
                                   PetscInt *ghosts, PetscInt *of)
 {
@@ -199,6 +203,7 @@ static int Exchange(void *context, int level, size_t size, const void *sent, voi
   return R->code ? 1 : 0;
 }
 
+/* Finds how many of something each rank has, mine on this one, and the first one of each rank. Collective */
 static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
 {
   PetscMPIInt n = (PetscMPIInt)mine;
@@ -212,6 +217,7 @@ static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gathers the parts of an array of all ranks on each rank. Collective */
 static PetscErrorCode Gather(MPI_Comm comm, const Parts *parts, MPI_Datatype type, const void *mine, void *all)
 {
   PetscMPIInt rank;
@@ -222,6 +228,7 @@ static PetscErrorCode Gather(MPI_Comm comm, const Parts *parts, MPI_Datatype typ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Copies an array of a level of this rank to the host. All ranks return an error if one of them does */
 static PetscErrorCode Get(BAI *bai, BAILevelsArray array, int l, PetscInt count, void *to)
 {
   const BAILevels levels = bai->hierarchy->levels;
@@ -261,6 +268,7 @@ static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gathers the matrix of level l on each rank, as R->rest, where the levels are */
 static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
 {
   const MPI_Comm comm = PetscObjectComm(bai->obj);
@@ -309,6 +317,7 @@ static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray arra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gathers an array of numbers of rows of level l; the caller frees all */
 static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, PetscInt **all)
 {
   PetscInt *mine;
@@ -392,6 +401,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The number of rows up to which a level is gathered on each rank */
 static PetscInt Small(const BAI *bai, PetscInt rows)
 {
   PetscMPIInt size;
@@ -505,6 +515,7 @@ static PetscErrorCode GetRestArrays(const BAIRankLevels R, BAIScalar **b, BAISca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does the cycle of the gathered levels, from R->b to R->x */
 static PetscErrorCode SolveRest(const BAIRankLevels R)
 {
   BAIScalar *b, *x;
@@ -532,6 +543,7 @@ static PetscErrorCode FindLargest(const BAIRankLevels R, BAIReal *value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* BAILevelsRanks.largest: the maximum of value over the ranks */
 static int Largest(void *context, BAIReal *value)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
@@ -622,6 +634,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the levels of all ranks until one is small, and sets R->last and R->stop */
 static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small)
 {
   const BAIHierarchy   h     = bai->hierarchy;

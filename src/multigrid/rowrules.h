@@ -305,8 +305,8 @@ typedef struct {
   int             finest;
 } BAIFit;
 
-/* Returns in largest the largest coupling of a row to its field in another point, and whether the row is dominant.
-   Entries within the point count as diagonal */
+/* Returns whether a row is dominant, where entries within its point count as diagonal, and sets largest to its largest
+   coupling to its field in another point. Ghosts count for dominance, not for largest */
 BAI_INLINE int BAIFitRow(const BAIFit *fit, BAIIndex row, BAIReal *largest)
 {
   const BAIRows *A     = &fit->A;

@@ -335,7 +335,9 @@ BAI_INLINE int BAIMatchIsBetter(BAIReal w, uint64_t key, BAIReal best, uint64_t 
   return w > best || (w == best && key > best_key);
 }
 
-/* Among rows that want to join a pair, the row with the largest claim does: by weight, then by number */
+/* The claim of a row that wants to join a pair. Of several rows the one with the largest claim joins, which has the
+   largest weight, rounded to float, or of equal ones the lowest number. weight must be positive, as its bits are
+   compared */
 BAI_INLINE uint64_t BAIJoinClaim(BAIReal weight, int row)
 {
   union {

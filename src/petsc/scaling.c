@@ -155,6 +155,7 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates B with the magnitudes of the entries of A */
 static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
 {
   Mat             part[2];

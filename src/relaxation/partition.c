@@ -211,6 +211,7 @@ static void EndGrowth(Growth *g)
   free(g->heap.c);
 }
 
+/* Empties the heap, and sets the strengths of its rows to 0, as those of rows that were never found */
 static void ForgetCandidates(Growth *g)
 {
   for (size_t k = 0; k < g->heap.n; k++) {

@@ -107,8 +107,8 @@ PetscErrorCode BAIIsOnStream(const BAI *bai, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the engine holds the matrix in its present state, and fulfils the options, on this rank; it holds none on any
-   rank if set-up failed on one */
+/* Whether the engine holds the matrix in its present state, fulfils the options and works on PETSc's stream, on this
+   rank. It holds none on any rank if set-up failed on one */
 PetscErrorCode BAIIsSetUp(const BAI *bai, Mat A, PetscBool *is)
 {
   BAIVersion now;

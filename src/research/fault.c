@@ -9,6 +9,7 @@ PetscBool BAIHasFaults(const BAIOptions *o)
   return (PetscBool)(o->fault_fraction > 0.0 || o->fault_detect);
 }
 
+/* Lets the engine copy the matrix again, which mends flipped bits */
 static PetscErrorCode CopyMatrix(BAI *bai)
 {
   PetscFunctionBegin;
@@ -227,7 +228,7 @@ static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the residual of x by blocks, and its norm */
+/* Computes b - A x in watch.r, its norm, and in watch.norm2 the square of its norm in each block */
 static PetscErrorCode InspectResidual(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
 {
   PetscFunctionBegin;

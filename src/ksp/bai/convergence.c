@@ -191,7 +191,8 @@ static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 
 /*
    Tests whether ||b - A x||, which no longer falls, is at the level of rounding: a small multiple of eps (||A|| ||x|| +
-   ||b||)
+   ||b||). If so the reason becomes KSP_DIVERGED_BREAKDOWN. The level goes to k->attainable. Does nothing if the matrix
+   has no entries
 */
 PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
 {

@@ -78,7 +78,7 @@ static inline BAI *KSPBAIGetOwner(KSP_BAI *k)
   return k->runner == BAI_BY_CHIP ? &k->bai : k->runner == BAI_BY_LEVELS ? k->mg : NULL;
 }
 
-/* b of the system in progress */
+/* b of the system in progress: the user's, or a scaled copy if squares of its norms would be out of range */
 static inline Vec KSPBAIRhs(KSP ksp)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;

@@ -111,6 +111,8 @@ static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char kr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets method and why: what the user asked for; else relaxation, if an option of relaxation was given or the number of
+   iterations is fixed; else krylov. Raises an error for options that do not fit the method */
 PetscErrorCode KSPBAIChooseMethod(KSP ksp)
 {
   KSP_BAI    *k          = (KSP_BAI *)ksp->data;

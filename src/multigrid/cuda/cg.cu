@@ -232,6 +232,7 @@ static dim3 Blocks(BAILevelsState state, long long threads)
   return dim3((unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most));
 }
 
+/* Allocates the scalars and partial sums of a solve, at the first one */
 static BAIStatus Prepare(BAILevelsState state)
 {
   BAILevelsScalars scalars = {};
@@ -249,6 +250,8 @@ static BAIStatus Prepare(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Replaces the factors of this rank by those for the largest norm of all ranks, which a cycle of all ranks needs. Waits
+   for the device */
 static BAIStatus AgreeOnFactors(BAILevelsState state)
 {
   BAILevelsScalars s = {};
@@ -287,6 +290,8 @@ static BAIRows MatrixOf(BAILevelsState state)
   return state->p.all ? state->own : state->level[0].A;
 }
 
+/* Starts the kernels of an iteration: the cycle for r, with the result u, products of A with u, and updates of x and
+   r */
 static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
 {
   const BAIRows A    = MatrixOf(state);

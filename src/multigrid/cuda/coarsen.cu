@@ -20,6 +20,7 @@ static __global__ void Boxes(BAIRows A, BAINumbering grid, BAIBox box, BAINumber
   if (c < m) BAIGridAggregate(&A, &grid, &box, &next, c, aggregate);
 }
 
+/* Prepares the rows for matching, by a thread each */
 static __global__ void Candidates(BAIMatching m, int leave)
 {
   const int i = Thread();
@@ -52,6 +53,8 @@ static __global__ void Accept(BAIMatching m, const int *proposal, const unsigned
   } else if (proposal[proposal[i]] == i) m.mate[i] = proposal[i];
 }
 
+/* Matches rows in pairs in several rounds of proposals; mate becomes the other row of the pair, or what BAIMatchBegin()
+   sets. With join, rows without a mate join a pair at the end. leave is the one of BAIMatchBegin() */
 static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field, int leave, int join, int *mate)
 {
   const size_t        n      = (size_t)A.n;
@@ -190,6 +193,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
   return BAIStatusOf(BAI_OK);
 }
 
+/* Copies the aggregates of the levels of the transposed matrix */
 static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   const BAIDeviceLevel *like = BAILevelsStateOf(state->p.like)->level + level;
@@ -225,6 +229,7 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *
   return BAIStatusOf(BAI_OK);
 }
 
+/* Makes aggregates of points, from a matrix with a row for each point, and gives each row the aggregate of its point */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   const int           n = L->A.n, rows = (int)BAIRowsOfPoint(state->p.modes, level, state->points);

@@ -63,6 +63,7 @@ static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b
   b[(long long)c * F.modes + (int)threadIdx.x] -= all;
 }
 
+/* TakeOff() or TakeOffModes() as a kernel, before a visit to the coarser level */
 template <typename T>
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void OffAggregates(FinerLevel<T> finer, int m, T *b,
                                                                           const int *done)
@@ -77,6 +78,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void OffAggregates(FinerL
   else TakeOff(finer, m, b, warp, warps);
 }
 
+/* Adds over times row p of P times the correction e of its aggregate c to x */
 template <typename T>
 static __device__ __forceinline__ void AddModesTo(int p, int c, int modes, const void *P, BAIReal over, const void *e,
                                                   void *x)
@@ -103,6 +105,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void AddModes(bool single
   else AddModesTo<BAIScalar>(p, c, modes, P, over, e, x);
 }
 
+/* Solves the only level exactly, by one thread block: z = A^-1 r, where factors scale r and z */
 template <typename T>
 static __device__ __forceinline__ void SolveAlone(int m, const void *inverse, const BAIScalar *r, BAIScalar *z,
                                                   const BAIReal *factors)

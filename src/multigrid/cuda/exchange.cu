@@ -17,6 +17,7 @@ BAIStatus BAIDeviceListen(BAILevelsState state)
   return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
 }
 
+/* BAIDevicePick() for rows of width words */
 static __global__ void Pick(long long words, int width, const int *row, const unsigned *from, unsigned *to)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
@@ -111,6 +112,7 @@ static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
   return exchange < state->levels ? &state->level[exchange].halo : exchange == state->levels ? &state->vector : NULL;
 }
 
+/* Bytes of each ghost of an exchange, or of the sums of each rank */
 static size_t SizeOf(BAILevelsState state, int exchange)
 {
   if (exchange < state->levels) return BAISizeOfNumbers(state);
@@ -167,6 +169,7 @@ static BAIStatus Upload(BAILevelsState state, const std::vector<T> &from, T **to
   return BAIStatusOf(BAI_OK);
 }
 
+/* Lists in far the ranks that take part in exchange e: its peers, or for sums all others */
 static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, BAIFlag *told,
                      std::vector<BAIFarPeer> *far)
 {
@@ -332,6 +335,8 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool sin
   else Receive<BAIScalar>(h, odd, ghosts, t, step);
 }
 
+/* Exchanges x of ghosts by one kernel, in stream order. The host does not wait, so an error may belong to an earlier
+   exchange */
 static BAIStatus Directly(BAILevelsState state, bool single, const BAIDeviceHalo &h, const void *x, void *ghosts,
                           const int *done)
 {
@@ -350,6 +355,7 @@ BAIStatus BAIDeviceExchangeVector(BAILevelsState state, const BAIScalar *x, cons
   return Directly(state, false, state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
 }
 
+/* Exchanges x of ghosts by the exchange() of the caller; waits for the device */
 static BAIStatus ThroughHost(BAILevelsState state, int level, const void *x, void *ghosts)
 {
   const BAIDeviceHalo &h      = state->level[level].halo;

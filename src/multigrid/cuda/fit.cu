@@ -19,6 +19,7 @@ struct GridSums {
   int                other;
 };
 
+/* Adds up what BAIGridLookAt() finds in each row */
 static __global__ void LookAtGrid(BAIRows A, BAINumbering grid, GridSums *sums)
 {
   using Sum = cub::BlockReduce<double, THREADS>;
@@ -46,6 +47,7 @@ static __global__ void LookAtGrid(BAIRows A, BAINumbering grid, GridSums *sums)
   }
 }
 
+/* The sums before any row. least holds the bits of the minimum, so it begins with the largest number */
 static GridSums NoSums(void)
 {
   return {
@@ -57,6 +59,7 @@ static GridSums NoSums(void)
   };
 }
 
+/* BAIGridBoxes() for the sums of all rows */
 static void FindBoxes(const GridSums &sums, const BAINumbering &grid, BAIInt n, BAIBox *box)
 {
   BAIGridLook look;

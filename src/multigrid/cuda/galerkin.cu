@@ -218,6 +218,7 @@ static __global__ void Sums(BAIRows A, const int *a_of_row, BAIRows C, const int
   if (diagonal) sides.side[C.j[c]].inner = inside ? magnitude / (BAIReal)inside : 0;
 }
 
+/* Counts the rows of each aggregate, for its overcorrection */
 static __global__ void CountRows(int n, const int *aggregate, BAILevelsSide *side)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);

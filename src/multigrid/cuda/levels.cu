@@ -13,6 +13,7 @@ static void Destroy(BAILevelsState state)
   free(state);
 }
 
+/* Takes the finest level in; with resident, puts it on the chip, or returns BAI_ERR_CHIP */
 static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix)
 {
   BAIDeviceLevel *L = state->level;
@@ -143,6 +144,7 @@ BAIStatus BAIDeviceUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
                         : PlaceLevels(state, true);
 }
 
+/* Copies n indices to the host, where they are of type BAIInt */
 static BAIStatus Download(BAILevelsState state, size_t n, const int *from, BAIInt *to)
 {
   std::vector<int> narrow(n);
@@ -256,6 +258,7 @@ typedef struct {
   BAIStatus        status;
 } Watched;
 
+/* Calls the monitor after x is copied to its memory. An error of the copy stops the solve and stays in status */
 static int Watch(void *context, BAIInt its, BAIReal rnorm)
 {
   Watched *w = (Watched *)context;
@@ -297,7 +300,8 @@ static BAIStatus TakeInColumns(BAILevelsState state, const BAIColumns *given, bo
   return BAIStatusOf(BAI_OK);
 }
 
-/* Replaces b by -b, in columns one after the other, if the levels belong to -A */
+/* If the levels belong to -A, allocates in room a copy of -b, whose columns follow each other without gaps, and lets c
+   refer to it. The caller's b stays as it is */
 static BAIStatus NegateColumns(BAILevelsState state, BAITemporary *room, BAIColumns *c)
 {
   const size_t n = (size_t)state->level[0].A.n;

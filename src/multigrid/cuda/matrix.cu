@@ -12,6 +12,8 @@ enum {
   MERGE_LANES = 4   /* threads that copy a row */
 };
 
+/* Copies a CSR matrix from the host to memory that stays for new values. BAI_ERR_PATTERN if the number of entries
+   differs */
 static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, BAICSR A, BAIStagedCSR *to, BAICSR *on_device)
 {
   const size_t n = (size_t)rows, nnz = n ? (size_t)A.i[n] : 0;
@@ -32,6 +34,7 @@ static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, BAICSR A, BAIStaged
   return BAIStatusOf(BAI_OK);
 }
 
+/* Copies a matrix on the host to the device, and allocates vectors there, whose copies solves will use */
 static BAIStatus Stage(BAILevelsState state, BAIMatrix *matrix)
 {
   const size_t n = (size_t)matrix->n;
@@ -144,6 +147,7 @@ static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int ro
   if (!first) BAILookAtRow(&A, row, d, sum, other, &mine);
 }
 
+/* Examines all rows, a thread each or a warp for long rows. Each thread block stores its findings */
 static __global__ __launch_bounds__(THREADS) void Look(BAIRows A, How how, BAIFindings *findings)
 {
   enum {
@@ -168,6 +172,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIRows A, How how, BAIFi
   if (!threadIdx.x) findings[blockIdx.x] = mine;
 }
 
+/* Joins count findings in the first one, by one thread block */
 static __global__ __launch_bounds__(THREADS) void AllFindings(int count, BAIFindings *findings)
 {
   using Reduce = cub::BlockReduce<BAIFindings, THREADS>;
@@ -180,6 +185,7 @@ static __global__ __launch_bounds__(THREADS) void AllFindings(int count, BAIFind
   if (!threadIdx.x) findings[0] = all;
 }
 
+/* Examines the matrix and copies the findings to the host */
 static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *found)
 {
   const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->s.processors * BLOCKS,

@@ -10,6 +10,7 @@ enum {
   INVERT  = 1024
 };
 
+/* Inverts the numbering by aggregates: place[row[p]] = p. Ghosts keep their numbers */
 static __global__ void Places(int n, int ghosts, const int *row, int *place)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -79,6 +80,7 @@ static __global__ void Cut(int n, int m, const int *child, int step, int most_bl
   }
 }
 
+/* Raises found[1] to the largest number of rows of a block, by a thread for each block */
 static __global__ void Largest(int blocks, const int *first, int *found)
 {
   const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -162,6 +164,8 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(Fill f, int *sl
   atomicMax(widest, most);
 }
 
+/* Stores the rows of a level by places, a thread each: entries inside the block in slices, entries outside row by row,
+   and the data of the local sweeps. Sets needs_extra if something is added to a diagonal entry */
 template <typename T>
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int *needs_extra)
 {
@@ -266,6 +270,7 @@ static BAIStatus MakeSlices(BAILevelsState state, BAIDeviceLevel *L, Fill f)
   return BAIStatusOf(BAI_OK);
 }
 
+/* The arguments of FillLevel() for a level */
 static Fill FillOf(BAILevelsState state, const BAIDeviceLevel *L)
 {
   return {L->A,         L->row,  L->place, L->first,     L->slice,

@@ -18,6 +18,7 @@ static __device__ inline BAIScalar LostInProduct(BAIScalar a, BAIScalar x, BAISc
 #endif
 }
 
+/* sum is a + b, rounded */
 static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar sum)
 {
   const BAIScalar part = sum - a;

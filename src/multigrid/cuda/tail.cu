@@ -123,6 +123,7 @@ static __global__ __launch_bounds__(BAI_TAIL_THREADS) void TailCycle(const __gri
   }
 }
 
+/* Launches the part of a cycle from level l on, with numbers of type T */
 template <typename T>
 static BAIStatus Tail(BAILevelsState state, int l, const int *done)
 {

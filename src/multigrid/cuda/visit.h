@@ -403,6 +403,7 @@ static __device__ inline T ExactRow(int m, const T *inverse, const T *b, int i)
   return cub::ShuffleIndex<BAI_TEAM>(SumOfLanes<BAI_TEAM>(sum), 0, ~0u);
 }
 
+/* The arrays of a level as kernels see them, with numbers of type T */
 template <typename T>
 static BAILevelView<T> ViewOf(BAILevelsState state, int l)
 {

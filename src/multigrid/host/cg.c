@@ -131,7 +131,8 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const 
   }
 }
 
-/* Computes the norms of D^-1 r and D^-1 b, where D is the diagonal of A. Rows without a diagonal entry do not count */
+/* Computes the norms of D^-1 r and D^-1 b in s, where D is the diagonal of A. Overwrites cg->u and cg->w. Rows without
+   a diagonal entry do not count */
 static void ScaledNorms(const BAIRows *A, CG *cg, const BAIScalar *b, BAILevelsSolution *s)
 {
 #pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)

@@ -129,6 +129,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
   return status;
 }
 
+/* Copies the aggregates of the levels of the transposed matrix */
 static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIHostLevel *like = BAILevelsStateOf(state->p.like)->level + level;
@@ -138,7 +139,8 @@ static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
   L->most = like->most;
 }
 
-/* Makes the aggregates of a level: boxes of a grid, those of the caller, or pairs of pairs */
+/* Makes the aggregates of a level, in L->aggregate, L->m and L->most: boxes of a grid, for which the caller's
+   aggregates are ignored; otherwise those of the caller, or pairs of pairs */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
 {
   if (BAIGridIsLookedAt(state->p.fields, &L->grid)) BAIHostBoxes(&L->A, &L->grid, &L->box);
@@ -157,6 +159,7 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Makes aggregates of points, from a matrix with a row for each point, and gives each row the aggregate of its point */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIInt        rows   = BAIRowsOfPoint(state->p.modes, level, state->points);

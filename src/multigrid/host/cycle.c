@@ -100,6 +100,7 @@ static void SolveLast(const BAILevelsState state, BAIHostLevel *L)
   }
 }
 
+/* Does a cycle from level l on for its b, from zero or from its x */
 static void Cycle(const BAILevelsState state, int l, int from_zero)
 {
   BAIHostLevel *L = &state->level[l];

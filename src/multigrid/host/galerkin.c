@@ -33,6 +33,7 @@ typedef struct {
   Entry  *entry; /* entries of the current row of C */
 } Work;
 
+/* Allocates and fills the work space for the rows of C. End() frees it after an error too */
 static BAIStatus Begin(const BAIRows *A, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost, Work *w)
 {
   const size_t rows = (size_t)m + 2, n = (size_t)A->n + 1, all = (size_t)m + (size_t)ghosts + 1;
@@ -60,6 +61,7 @@ static void End(Work *w)
   free(w->entry);
 }
 
+/* Sorts entries by column, by Shell sort */
 static void SortRow(BAIInt count, Entry *entry)
 {
   for (BAIInt gap = count / 2; gap > 0; gap /= 2) {
@@ -155,6 +157,7 @@ static void Sum(Work *w, BAIRows *C, BAISides *sides)
   C->nnz = C->i[C->n];
 }
 
+/* Allocates C and, unless sides is NULL, the data for its overcorrection */
 static BAIStatus Allocate(BAIRows *C, BAISides *sides)
 {
   const size_t n = (size_t)C->n + 1, nnz = (size_t)C->nnz + 1;

@@ -57,6 +57,7 @@ static BAIInt Cut(BAIHostLevel *L, BAIInt step)
   return most;
 }
 
+/* Cuts the rows into blocks of whole aggregates; if a block became too large, once more into smaller ones */
 static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
 {
   BAI_KEEP(L->first, L->A.n + 1);

@@ -129,6 +129,7 @@ static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Sets tile to the tile of each row that peers read */
 static BAIStatus Tiles(BAIState state, const BAIPeers *peers, std::vector<BAIInt> &tile)
 {
   const BAISliced &A = state->A;

@@ -188,6 +188,7 @@ static __device__ inline void FinishRow(const BAISliced &A, const BAIReal *given
   }
 }
 
+/* Adds the hashes of the columns of all rows, which tell whether the pattern is the one before */
 static __device__ inline void AddPattern(unsigned long long pattern, Findings *findings)
 {
   pattern = BAISumOfBlock<BAI_THREADS>(pattern);

@@ -221,8 +221,8 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds neighbours. Unless they are needed, it gives up a graph of rows with very different lengths as soon as it has
-   too many neighbours for an order */
+/* Finds the neighbours of all tiles. Unless they are needed, a matrix with packed slices and more than
+   BAI_QUEUE_NEIGHBORS of them per tile, too many for a queue, gets none: neighbors.first stays NULL */
 static BAIStatus FindNeighbors(BAIState state, bool needed)
 {
   const auto         limit = needed || !state->A.off_first

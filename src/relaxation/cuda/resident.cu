@@ -85,7 +85,7 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V
 }
 
 /* Synchronizes tiles, so that x does not change, at least where this tile reads it. Returns the tile's share of ||b - A
-   x||^2 */
+   x||^2. Leaves the tile's x in now, and in xi the present x of a row of an overlap */
 template <BAIOrder order, typename R, typename V>
 static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const BAISweep &p, BAIControl &c,
                                                       const BAINeighborsOf<order> &neighbors, R &r, int epoch,

@@ -126,7 +126,7 @@ typedef struct {
   int loc_width, off_width, longest; /* longest: largest number of entries of a row outside its block */
 } Widest;
 
-/* Atomic maximum; most calls need no atomic, which are serialized */
+/* Atomic maximum. Most calls find a larger value and save the atomic operation, as these are serialized */
 static __device__ inline void RaiseTo(int *most, int value)
 {
   if (*(volatile int *)most < value) atomicMax(most, value);

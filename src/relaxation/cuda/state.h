@@ -317,6 +317,7 @@ BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
 void      BAICUDAExchangeDestroy(BAIState);
+/* Sums of |a_ij|, i != j, inside and outside the blocks, see BAIEngineSums(); waits for the device */
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x);
 /* stats.cu */

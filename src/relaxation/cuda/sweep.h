@@ -221,8 +221,10 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 }
 
 /*
-   Does the local sweeps of a tile, a thread for each row, and the update: a and j are the row's entries inside the
-   block, width is the width of its slice, s is b minus the products outside. All arithmetic is in V
+   Does the local sweeps of a tile, a thread for each row, and the update. a and j are the row's entries inside the
+   block, width is the width of its slice, s is b minus the products outside. xi is the row's x, and own is what
+   BAIOwnRowAt() says of it. now and next are in shared memory, with a number for each thread. The new x goes to iterate
+   number to. All arithmetic is in V
 */
 template <int LOC, typename V>
 static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to,

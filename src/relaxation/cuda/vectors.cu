@@ -15,6 +15,7 @@ static __global__ void Scale(long long n, bool widen, const void *from, BAIReal 
   else static_cast<BAISingle *>(to)[i] = BAISingle(static_cast<const BAIScalar *>(from)[i] * factor);
 }
 
+/* Starts Scale() for n numbers, if there are any */
 static BAIStatus Run(BAIState state, long long n, bool widen, const void *from, BAIReal factor, void *to)
 {
   return n ? BAILaunchThreads(state->stream, n, Scale, n, widen, from, factor, to) : BAIStatusOf(BAI_OK);

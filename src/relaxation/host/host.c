@@ -24,6 +24,8 @@ static void DestroyState(BAIState state)
   free(state);
 }
 
+/* Allocates vectors, work space of threads and counters; vectors are not set. DestroyState() frees them after an error
+   too */
 static BAIStatus AllocateVectors(BAIState state)
 {
   const size_t n = (size_t)state->A.n + 1, size = BAIValueSize(&state->A);
@@ -114,6 +116,7 @@ static BAIStatus UpdateMatrix(BAIState state, const BAIMatrix *matrix)
   return Weigh(state);
 }
 
+/* Sets rounded to the first n entries of vector times state->scale, in single precision, and returns it */
 static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle *rounded)
 {
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)

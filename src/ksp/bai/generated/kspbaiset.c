@@ -57,7 +57,8 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    Level: intermediate
 
    Notes:
-   Setting it selects method krylov, and is an error with method relaxation: see `KSPBAISetMethod()`.
+   Setting it selects method krylov, and is an error with method relaxation: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    `BAI_KRYLOV_AUTO` chooses CG if the operator is Hermitian and the `PC` is of type none, jacobi, icc, cholesky, lu,
    baimg or gamg, and flexible CG if the operator is Hermitian and the `PC` is of another type. In all other cases it
@@ -70,8 +71,6 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    If the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is an implementation of this library, in place of `KSPCG`. If
    the matrix then fits in registers and shared memory of a GPU, a solve is a single kernel launch. This is not done for
    fcg and gmres, nor if any option of `PCBAIMG` was given.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetKrylov()`, `BAIKrylov`, `KSPBAISetMethod()`, `KSPSetPC()`, `PCBAIMG`
 @*/
@@ -127,7 +126,8 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
    Level: beginner
 
    Notes:
-   Setting it selects method relaxation, unless krylov is asked for: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, unless krylov is asked for: see `KSPBAISetMethod()`. A new value takes effect
+   at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    In each global iteration a block reads the values of the other blocks once, and then does this number of Jacobi
    sweeps on its own rows. More sweeps cost little if the block's part of the matrix stays in fast memory, and pay off
@@ -136,8 +136,6 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
    With method krylov and a `PC` of type `PCBAIMG`, its cycle does this number of sweeps, at most 1000, unless
    `PCBAIMGSetLocalIters()` was called, which takes precedence. A matrix that would fit on the chip of a GPU then gets
    levels all the same.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -189,7 +187,8 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    Level: beginner
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    All rows of a block belong to one MPI rank. They are consecutive unless `KSPBAISetPartition()` asks for another
    partition. The last block of a rank may be smaller. With a single block for all rows the method is Jacobi iteration.
@@ -199,8 +198,6 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    a multiple of it, so that all unknowns of a point are in one block.
 
    0 chooses 128 rows.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
 @*/
@@ -256,7 +253,8 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    Level: beginner
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` if results must be bitwise reproducible. An iteration of mode color reduces
    the error more than one of mode sync.
@@ -267,8 +265,6 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 
    `BAI_MODE_AUTO` is async. At set-up, -ksp_bai_staleness in a mode other than async is the error
    `PETSC_ERR_ARG_INCOMP`.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`, `BAIMode`
 @*/
@@ -324,7 +320,8 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    Level: beginner
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    Local sweeps pay off if most entries of a row are inside its block; -ksp_view shows their fraction. Each MPI rank
    partitions its own rows.
@@ -337,8 +334,6 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    `BAI_PARTITION_AUTO` is graph if less than a twentieth of the entries are inside blocks of consecutive rows. It is
    natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
    rows. -ksp_view shows the choice.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetPartition()`, `BAIPartitionType`, `KSPBAISetBlockSize()`
 @*/
@@ -394,14 +389,13 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    Level: intermediate
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    With momentum $\beta$, block J goes from $x_J$ to $x_J + \omega (y_J - x_J) + \beta (x_J - w_J)$, where $y_J$ is the
    result of its local sweeps and $w_J$ its value one global iteration earlier. This is second-order Richardson
    iteration. If convergence is slow, $\beta$ close to 1 saves an order of magnitude of iterations. The older the values
    that blocks read from each other, the smaller the largest $\beta$ that converges; it is largest in `BAI_MODE_SYNC`.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -463,7 +457,8 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    The iteration converges for every order of updates, without weight, if the spectral radius of $|I - D^{-1} A|$ is
    below one, where D is the diagonal of A.
@@ -480,8 +475,6 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 
    `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -ksp_view shows the factor.
    In `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no $\tau$.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
@@ -541,7 +534,8 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
    Level: intermediate
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    With `BAI_PRECISION_SINGLE` sweeps keep matrix, iterate and sums in single precision, which moves about half as many
    bytes. Unless -ksp_bai_refine asks for another refinement, the following holds.
@@ -552,8 +546,6 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
    the contraction of the first iterations predicts how many that takes. A solve is never a single kernel launch.
 
    Entries of the matrix must be within the range of single precision, below 1e38 in modulus.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    References:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
@@ -612,12 +604,11 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
    Level: intermediate
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    A block goes from $x_J$ to $x_J + \omega (y_J - x_J)$, where $y_J$ is the result of its local sweeps. Every order of
    updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetOmega()`
 @*/
@@ -670,15 +661,14 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    Level: intermediate
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
    row: 0.9 in rows whose off-diagonal entries inside the block have a sum of $|a_{ij}|$ of at most $|a_{ii}|$, and in
    other rows $2 |a_{ii}|$ over the sum of all $|a_{ij}|$ inside the block, diagonal included. So the local sweeps
    converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that.
    -ksp_view shows the smallest factor.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/
@@ -734,7 +724,8 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
    Level: intermediate
 
    Notes:
-   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`.
+   Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
+   effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    With 0 the residual norm is computed after every iteration if there is a monitor, a residual history or a convergence
    test other than `KSPConvergedDefault()`. Otherwise it is computed when the contraction so far predicts that the
@@ -742,8 +733,6 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
 
    With another number the norm is computed after each such number of iterations and after the last one, also with a
    monitor, and a solve is never a single kernel launch. With `KSP_NORM_NONE` no norm is computed.
-
-   A new value takes effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetCheckInterval()`
 @*/
