@@ -1,8 +1,8 @@
 /* Creates the engine of a relaxation, gives it new values of the matrix, and destroys it */
 #include "../petsc/baiimpl.h"
 
-/* Creates an engine, with a new partition or with the origin's. If a diagonal entry is zero or missing, tries once more with 1 in such rows,
-   as far as the method allows that */
+/* Creates an engine, with a new partition or with the origin's. If a diagonal entry is zero or missing, tries once more
+   with 1 in such rows, as far as the method allows that */
 static PetscErrorCode CreateEngine(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
 {
   BAIRelaxation      *relax     = &bai->relax;

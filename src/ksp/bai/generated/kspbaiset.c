@@ -134,8 +134,8 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
    if most entries of a row are inside its block. With one sweep, mode async is asynchronous Jacobi iteration.
 
    With method krylov and a `PC` of type `PCBAIMG`, its cycle does this number of sweeps, at most 1000, unless
-   `PCBAIMGSetLocalIters()` was called, which takes precedence. A matrix that would fit on the chip of a GPU then gets
-   levels all the same.
+   `PCBAIMGSetLocalIters()` or its key was used, which takes precedence. A matrix that would fit on the chip of a GPU
+   then gets levels all the same.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/

@@ -634,7 +634,7 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
 
    Notes:
    With `KSPRICHARDSON`, each iteration of the `KSP` consists of this number of global iterations, so a smoothing step
-   does its times -ksp_max_it of them. If these are more than a `PetscInt` counts, the error is
+   does `its` times -ksp_max_it of them. If these are more than a `PetscInt` counts, the error is
    `PETSC_ERR_ARG_OUTOFRANGE`. A polynomial starts again with each iteration of the `KSP`.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
