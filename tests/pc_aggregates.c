@@ -119,6 +119,33 @@ static PetscErrorCode TestBoxes(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A grid is recognized although rows in the middle of a rank's rows have no couplings, as boundary rows have none */
+static PetscErrorCode TestBoundary(Mat A)
+{
+  const PetscInt lines = 2; /* as many rows as set-up looks at */
+  PetscInt       start, row[2 * LINE];
+  PetscMPIInt    size;
+  PetscBool      has;
+  Mat            B;
+  PC             pc;
+  Vec            z;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatGetOwnershipRange(B, &start, NULL));
+  for (PetscInt k = 0; k < lines * LINE; k++) row[k] = start + LINE / 2 * LINE + k;
+  PetscCall(MatZeroRowsColumns(B, lines * LINE, row, 4, NULL, NULL));
+  PetscCall(Preconditioner(B, NULL, &pc));
+  PetscCall(Apply(pc, &z));
+  PetscCall(ViewHas((PetscObject)pc, "aggregates are boxes of a grid", &has));
+  PetscCall(Expect(has || size > 1, "rows without couplings do not hide the grid"));
+  PetscCall(VecDestroy(&z));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Levels of aggregates that are given solve, also after new values, and with rows in no aggregate */
 static PetscErrorCode TestSolve(Mat A, PetscInt fields, PetscBool modes)
 {
@@ -247,6 +274,7 @@ int main(int argc, char **argv)
   PetscCall(Grid(2, &modes));
   PetscCall(SetConstants(modes));
   if (Case("boxes")) PetscCall(TestBoxes(scalar));
+  if (Case("boundary")) PetscCall(TestBoundary(scalar));
   if (Case("errors")) PetscCall(TestErrors(scalar));
   if (Case("solve_scalar")) PetscCall(TestSolve(scalar, 1, PETSC_FALSE));
   if (Case("solve_fields")) PetscCall(TestSolve(fields, 2, PETSC_FALSE));

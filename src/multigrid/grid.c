@@ -49,8 +49,8 @@ static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const 
 }
 
 /* The row with the most neighbours of larger number shows the grid */
-void BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
-                 const BAIScalar *a, BAINumbering *grid)
+int BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
+                const BAIScalar *a, BAINumbering *grid)
 {
   BAIInt offset[BAI_GRID_ROW];
   int    most = 0;
@@ -71,6 +71,7 @@ void BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt ro
     most = count;
     GridOfPart(n, p, count, offset, grid);
   }
+  return most > 0 || p->no_grid;
 }
 
 BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)

@@ -22,7 +22,7 @@ enum {
   /* on levels of at most this number of rows a second cycle would take as long as on much larger ones, so there is
      none */
   BAI_LEVELS_SMALL = 4096,
-  BAI_GRID_LOOKS   = 64, /* number of rows in the middle of a matrix from which the numbering of a grid is found */
+  BAI_GRID_LOOKS   = 64, /* number of consecutive rows from which the numbering of a grid is found */
   /* aggregates are kept if at most n/256 of n rows, or the rows of one, cease to fit */
   BAI_FIT_PART = 256,
   BAI_GRID_ROW = 64, /* largest number of entries of a row of a grid */
@@ -427,14 +427,22 @@ BAI_INLINE int BAIGridHasBoxes(const BAIBox *box)
   return box->m[0] * box->m[1] * box->m[2] > 1;
 }
 
+/* The first row to find the numbering of a grid from: in the middle, or at the golden section if rows in the middle
+   have no couplings. With an even number of planes one begins in the middle, maybe with a line of boundary rows */
+BAI_INLINE BAIInt BAIGridLooksFrom(BAIInt n, int again)
+{
+  return again ? (BAIInt)(0.618034 * (double)n) : n / 2;
+}
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
 
-/* Finds the numbering of a matrix of n rows, or of a rank's part, from rows consecutive rows in its middle, the first
-   being row number begin. Columns and values of row begin + r are at i[r] - i[0] to i[r + 1] - i[0] - 1 */
-void BAIGridFind(BAIInt n, const BAILevelsParameters *, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
-                 const BAIScalar *a, BAINumbering *);
+/* Finds the numbering of a matrix of n rows, or of a rank's part, from rows consecutive rows, the first being row
+   number begin. Columns and values of row begin + r are at i[r] - i[0] to i[r + 1] - i[0] - 1. Returns 0 if none of
+   these rows has couplings to rows of larger number, so others may show a grid */
+int BAIGridFind(BAIInt n, const BAILevelsParameters *, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
+                const BAIScalar *a, BAINumbering *);
 /* Finds the size of a box in each direction; all sizes are 1 if the couplings do not belong to a grid */
 void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIBox *);
 /* The number of aggregates of n rows, and in largest the rows of the largest one, or BAI_LEVELS_BLOCK if there is no

@@ -255,15 +255,14 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool valu
   return state->p.all ? BAIStatusOf(BAI_OK) : BAIDeviceTakeSign(state);
 }
 
-BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIRows &A, BAINumbering *grid)
+static BAIStatus FindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIRows &A, int begin,
+                          BAINumbering *grid, int *found)
 {
-  const int              begin = A.n / 2, rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
+  const int              rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
   std::vector<int>       i((size_t)rows + 1), j;
   std::vector<BAIScalar> a;
   int                    known = 0; /* rows before the first that is too long */
 
-  *grid = BAINumbering{};
-  if (!rows) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(i.data(), A.i + begin, i.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   while (known < rows && i[(size_t)known + 1] - i[(size_t)known] <= BAI_GRID_ROW) known++;
@@ -277,6 +276,14 @@ BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, 
   CUDATry(cudaStreamSynchronize(state->s.stream));
   const std::vector<BAIInt> wide_i(i.begin(), i.end()), wide_j(j.begin(), j.end());
 
-  BAIGridFind(A.n, p, begin, known, wide_i.data(), wide_j.data(), a.data(), grid);
+  *found = BAIGridFind(A.n, p, begin, known, wide_i.data(), wide_j.data(), a.data(), grid);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceFindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIRows &A, BAINumbering *grid)
+{
+  *grid = BAINumbering{};
+  for (int again = 0, found = !A.n; again < 2 && !found; again++)
+    BAITry(FindGrid(state, p, A, BAIGridLooksFrom(A.n, again), grid, &found));
   return BAIStatusOf(BAI_OK);
 }

@@ -4,9 +4,12 @@
 
 void BAIHostFindGrid(const BAIRows *A, const BAILevelsParameters *p, BAINumbering *grid)
 {
-  const BAIInt begin = A->n / 2, rows = A->n - begin < BAI_GRID_LOOKS ? A->n - begin : BAI_GRID_LOOKS;
+  for (int again = 0, found = 0; again < 2 && !found; again++) {
+    const BAIInt begin = BAIGridLooksFrom(A->n, again),
+                 rows  = A->n - begin < BAI_GRID_LOOKS ? A->n - begin : BAI_GRID_LOOKS;
 
-  BAIGridFind(A->n, p, begin, rows, A->i + begin, A->j + A->i[begin], A->a + A->i[begin], grid);
+    found = BAIGridFind(A->n, p, begin, rows, A->i + begin, A->j + A->i[begin], A->a + A->i[begin], grid);
+  }
 }
 
 void BAIHostBoxes(const BAIRows *A, const BAINumbering *grid, BAIBox *box)
