@@ -312,7 +312,8 @@ PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Replaces w by the solution y of A y = |D| w, see ../multigrid/hierarchy.c. It changes with units like S^-1, too */
+/* Replaces w by the solution y of A y = |D| w, see ../multigrid/hierarchy.c, unless y overflowed. It changes with units
+   like S^-1, too */
 PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
 {
   const Vec w = s->left;
@@ -321,6 +322,7 @@ PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
   PetscFunctionBegin;
   PetscCall(VecPointwiseDivide(s->r, y, w));
   PetscCall(VecNorm(s->r, NORM_INFINITY, &largest));
+  if (PetscIsInfOrNanReal(largest)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecScale(y, (PetscScalar)(1 / PetscMax(largest, PETSC_MACHINE_EPSILON))));
   PetscCall(VecAbs(y)); /* negative only where CG ended early, or A is no M-matrix */
   PetscCall(VecScale(w, (PetscScalar)least_of_solution));
