@@ -118,20 +118,27 @@ PetscInt BAIHaloGhosts(const BAIHalo *halo)
 
 PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const void *sent, void *ghosts)
 {
-  PetscMPIInt count = 0;
+  PetscMPIInt count = 0, bytes;
 
   PetscFunctionBegin;
   if (!halo->n) PetscFunctionReturn(PETSC_SUCCESS);
   if (!halo->request) PetscCall(PetscCalloc1(2 * halo->n, &halo->request));
   for (PetscMPIInt k = 0; k < halo->n; k++) {
-    const size_t in = (size_t)(halo->begin[k + 1] - halo->begin[k]), out = (size_t)(halo->last[k] - halo->first[k]);
+    const PetscInt in = halo->begin[k + 1] - halo->begin[k], out = halo->last[k] - halo->first[k];
+    PetscInt       all;
 
-    if (in)
-      PetscCallMPI(MPI_Irecv((char *)ghosts + (size_t)halo->begin[k] * size, (PetscMPIInt)(in * size), MPI_BYTE,
-                             halo->rank[k], halo->tag, comm, halo->request + count++));
-    if (out)
-      PetscCallMPI(MPI_Isend((const char *)sent + (size_t)halo->first[k] * size, (PetscMPIInt)(out * size), MPI_BYTE,
-                             halo->rank[k], halo->tag, comm, halo->request + count++));
+    if (in) {
+      PetscCall(PetscIntMultError(in, (PetscInt)size, &all));
+      PetscCall(PetscMPIIntCast(all, &bytes));
+      PetscCallMPI(MPI_Irecv((char *)ghosts + (size_t)halo->begin[k] * size, bytes, MPI_BYTE, halo->rank[k], halo->tag,
+                             comm, halo->request + count++));
+    }
+    if (out) {
+      PetscCall(PetscIntMultError(out, (PetscInt)size, &all));
+      PetscCall(PetscMPIIntCast(all, &bytes));
+      PetscCallMPI(MPI_Isend((const char *)sent + (size_t)halo->first[k] * size, bytes, MPI_BYTE, halo->rank[k],
+                             halo->tag, comm, halo->request + count++));
+    }
   }
   PetscCallMPI(MPI_Waitall(count, halo->request, MPI_STATUSES_IGNORE));
   PetscFunctionReturn(PETSC_SUCCESS);
