@@ -125,7 +125,7 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
   if (!halo->request) PetscCall(PetscCalloc1(2 * halo->n, &halo->request));
   for (PetscMPIInt k = 0; k < halo->n; k++) {
     const PetscInt in = halo->begin[k + 1] - halo->begin[k], out = halo->last[k] - halo->first[k];
-    PetscInt       all;
+    PetscInt       all = 0;
 
     if (in) {
       PetscCall(PetscIntMultError(in, (PetscInt)size, &all));
