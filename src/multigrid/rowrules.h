@@ -58,6 +58,7 @@ typedef struct {
   int      longest;       /* largest number of entries of a row */
 } BAIFindings;
 
+/* The findings of no row of a matrix of n rows */
 BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
 {
   const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0, 0};
@@ -65,6 +66,7 @@ BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
   return none;
 }
 
+/* The findings of two sets of rows together */
 BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindings *b)
 {
   const BAIFindings both = {a->bad < b->bad ? a->bad : b->bad,
@@ -329,7 +331,7 @@ BAI_INLINE int BAIFitRow(const BAIFit *fit, BAIIndex row, BAIReal *largest)
 }
 
 /* Bit set of the points of an aggregate, whose rows have the places begin to end - 1, to which this row has strong
-   couplings */
+   couplings, and of its own point; all bits if the row is dominant */
 BAI_INLINE uint32_t BAIFitLeads(const BAIFit *fit, BAIIndex row, BAIIndex begin, BAIIndex end)
 {
   const BAIRows *A = &fit->A;

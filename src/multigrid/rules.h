@@ -167,6 +167,7 @@ BAI_INLINE int64_t BAIRowsOfNext(int64_t m, int modes)
   return m * BAIColumnsOfP(modes);
 }
 
+/* The largest number of levels that the caller allows */
 BAI_INLINE int BAILevelsAtMost(const BAILevelsParameters *p)
 {
   return p->levels ? p->levels : BAI_LEVELS_MOST;
@@ -191,6 +192,8 @@ BAI_INLINE int BAIIsExact(const BAILevelsParameters *p, BAIInt rows)
    Rows that violate this are counted when levels are made, as matching leaves some, and again with new values. With
    modes, points take the place of rows. Aggregates that were made from infinite values or NaN are never kept
 */
+
+/* Whether a coupling is still strong with new values, by the weaker rule of BAIFits() */
 BAI_INLINE int BAIFitIsStrong(BAIReal magnitude, BAIReal largest)
 {
   return BAIAggregateIsStrong(BAI_FIT_LESS * magnitude, largest);
@@ -354,6 +357,7 @@ typedef struct {
   BAIInt m[3];
 } BAIBox;
 
+/* Sets at to the coordinates of a row on a grid */
 BAI_INLINE void BAIGridAt(const BAINumbering *grid, BAIInt row, BAIInt at[3])
 {
   const BAIInt number = row + grid->skip, line = number / grid->m[0];

@@ -28,6 +28,7 @@ struct BAILevelsScalars_ {
   BAIReal        factors[2];
 };
 
+/* The contribution of an entry to the real part of x^H y */
 static __device__ inline BAIReal Dot(BAIScalar x, BAIScalar y)
 {
   return BAIRealPart(BAIConj(x) * y);
@@ -40,7 +41,7 @@ static __host__ __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal n
   s->factors[1] = s->scale > 0 ? s->scale / s->factors[0] : 1;
 }
 
-/* w = A u; then r^H u, u^H w and u^H s determine the next direction and its step */
+/* w = A u; then r^H u, u^H w and u^H s determine the next direction and its step, or end the solve with a reason */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Product(BAIRows A, BAIFarRows between,
                                                                     const __grid_constant__ BAIFarSums far,
                                                                     const BAIScalar *u, const BAIScalar *r,
@@ -84,6 +85,7 @@ static __device__ inline void Tell(const BAILevelsScalars *s, BAILevelsProgress 
   *(volatile int *)&progress->sequence = sequence;
 }
 
+/* Adds d to x, or sets x to -d if minus */
 static __global__ void Add(long long n, bool minus, const BAIScalar *d, BAIScalar *x)
 {
   const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
@@ -99,7 +101,7 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
   return BAIStatusOf(BAI_OK);
 }
 
-/* Updates directions, x and r, and computes the norm of r */
+/* Updates directions, x and r, computes the norm of r, decides whether the solve ends, and tells the host */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(int n, const __grid_constant__ BAIFarSums far,
                                                                    BAIScalar *__restrict__ p, BAIScalar *__restrict__ s,
                                                                    BAIScalar *__restrict__ x, BAIScalar *__restrict__ r,
@@ -204,7 +206,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, co
   Tell(scalars, progress, sequence);
 }
 
-/* Computes the factors for a cycle outside CG */
+/* Computes a norm of r, stored in rnorm2, and the factors of r and z for a cycle outside CG */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, const BAIScalar *r, BAIReal *partial,
                                                                  BAILevelsScalars *scalars)
 {
@@ -353,8 +355,8 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
   return WaitFor(state, sequence);
 }
 
-/* Iterates until the device or the monitor ends the solve, or enough iterations are done; returns the next sequence
-   number */
+/* Iterates until the device, the monitor or BAIStalls() ends the solve, or enough iterations are done. Sets its, rnorm
+   and reason of s; counts sequence up to the number of the last iteration launched */
 static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances *t, BAILevelsMonitor monitor,
                      void *context, int *sequence, BAILevelsSolution *s)
 {

@@ -7,6 +7,7 @@ enum {
   THREADS = 256
 };
 
+/* The number of this thread in the grid */
 static __device__ inline int Thread()
 {
   return (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -112,7 +113,8 @@ static __global__ void Compose(int n, const int *pair, int *aggregate)
   if (i < n && aggregate[i] >= 0) aggregate[i] = pair[aggregate[i]];
 }
 
-/* Numbers pairs in the order of their first rows; field becomes the fields of pairs */
+/* Numbers pairs in the order of their first rows: sets pair to the pair of each row, or -1, and m to the number of
+   pairs; field becomes the fields of pairs */
 static BAIStatus TakePairs(BAILevelsState state, int n, const int *mate, int *pair, int *field, int *m)
 {
   BAIRoom rooms[3];
@@ -206,7 +208,8 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *
   return BAIStatusOf(BAI_OK);
 }
 
-/* Makes the aggregates of a level: boxes of a grid, those of the caller, or pairs of pairs */
+/* Makes the aggregates of a level: boxes of a grid, those of the caller, or pairs of pairs. Sets aggregate, m and most
+   of L, and for a grid box and next */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   BAIInt largest;
@@ -255,6 +258,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   return BAINumber(state, n, rows, 0, point, L->aggregate);
 }
 
+/* The operations Aggregate and Product of ../ops.def */
 BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
 {
   const int       level = state->levels - 1;
@@ -276,8 +280,8 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
-/* Numbers the ghosts of each aggregate, which are fewer than the bits of a set, in member, and ghosts and their
-   aggregates behind those of this rank */
+/* Sets ghost to the aggregate of each ghost, numbered behind this rank's, or -1, and member to its number among the
+   ghosts of this aggregate, which are fewer than the bits of a set */
 static BAIStatus TakeGhosts(BAILevelsState state, const BAIDeviceLevel *L, BAIInt ghosts, const BAIInt *aggregate,
                             int *ghost, int *member)
 {

@@ -15,6 +15,7 @@ static constexpr int LeastBlocks(size_t size, int pairs, int products)
   return size > sizeof(float) ? 6 : pairs == BAI_PAIRS_FEW && products == 0 ? 10 : 8;
 }
 
+/* VisitBlock() with a thread block for each block of the level */
 template <typename T, int PAIRS, int PRODUCTS>
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
                                     LeastBlocks(sizeof(T), PAIRS, PRODUCTS)) void Visit(BAILevelView<T> L,
@@ -238,7 +239,7 @@ struct Cycle {
     return BAIStatusOf(BAI_OK);
   }
 
-  /* Does a cycle on level l, from zero or from x; ends: see DoVisit() */
+  /* Does a cycle on level l for its b, from zero or from x, with the result in x; ends: see DoVisit() */
   BAIStatus Run(int l, int from_zero, bool ends) const
   {
     const bool last = l == state->levels - 1;
@@ -260,6 +261,7 @@ struct Cycle {
   }
 };
 
+/* Sets z to one cycle for r, or to two with parameter twice */
 template <typename T>
 static BAIStatus Cycles(const Cycle<T> &cycle)
 {

@@ -65,7 +65,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   return BAIDevicePick(state, n, row, sizeof(int), L->place, L->halo.place);
 }
 
-/* Does this for vectors in the caller's ordering */
+/* Takes the rows that are sent for the exchange of vectors in the caller's ordering */
 static BAIStatus TakeVector(BAILevelsState state, const BAILevelsShared *shared)
 {
   const size_t n = (size_t)shared->sends;
@@ -144,6 +144,7 @@ static Mailbox MailboxOf(BAILevelsState state, int ranks)
   return m;
 }
 
+/* The operations Share and Connect of ../ops.def */
 BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *address)
 {
   const int     n = state->levels + 2;
@@ -159,6 +160,7 @@ BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, s
   return BAIStatusOf(BAI_OK);
 }
 
+/* Copies numbers to device memory that lives as long as the levels */
 template <typename T>
 static BAIStatus Upload(BAILevelsState state, const std::vector<T> &from, T **to)
 {
@@ -169,7 +171,8 @@ static BAIStatus Upload(BAILevelsState state, const std::vector<T> &from, T **to
   return BAIStatusOf(BAI_OK);
 }
 
-/* Lists in far the ranks that take part in exchange e: its peers, or for sums all others */
+/* Appends to far the ranks that take part in exchange e: its peers, or for sums all others. told has the flags that
+   they set on this rank, exchanges x ranks */
 static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, BAIFlag *told,
                      std::vector<BAIFarPeer> *far)
 {
@@ -192,6 +195,7 @@ static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, B
   }
 }
 
+/* Waits for the device, and forgets the other ranks' memory, so that exchanges pass through the host again */
 static BAIStatus Disconnect(BAILevelsState state)
 {
   CUDATry(cudaStreamSynchronize(state->s.stream));

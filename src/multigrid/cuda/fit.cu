@@ -19,7 +19,7 @@ struct GridSums {
   int                other;
 };
 
-/* Adds up what BAIGridLookAt() finds in each row */
+/* Adds what BAIGridLookAt() finds in each row to sums, by a thread for each row */
 static __global__ void LookAtGrid(BAIRows A, BAINumbering grid, GridSums *sums)
 {
   using Sum = cub::BlockReduce<double, THREADS>;
@@ -59,7 +59,7 @@ static GridSums NoSums(void)
   };
 }
 
-/* BAIGridBoxes() for the sums of all rows */
+/* Sets box by BAIGridBoxes() for the sums of all n rows */
 static void FindBoxes(const GridSums &sums, const BAINumbering &grid, BAIInt n, BAIBox *box)
 {
   BAIGridLook look;
@@ -152,6 +152,7 @@ BAIStatus BAIDeviceFit::Begin(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Whether the aggregates of a level are checked */
 static bool IsAsked(BAILevelsState state, int level)
 {
   return BAIFitIsAsked(&state->p, state->levels, state->level[level].m, state->level[level].A.n);

@@ -11,6 +11,7 @@ enum {
   LANES   = 8
 };
 
+/* BAINumber() by a thread for each i */
 static __global__ void Number(int n, int rows, int fields, const int *from, int *to)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), k = fields ? i / rows % fields : i / rows;
@@ -184,8 +185,9 @@ BAIStatus BAIGalerkinPattern(BAILevelsState state, BAIDeviceLevel *L, int ghosts
   return BAIStatusOf(BAI_OK);
 }
 
-/* Computes sums in the order of the rows and entries of A, and if asked for, the data for overcorrection. member has
-   the number of each ghost in its aggregate */
+/* Sets the values of C, a thread for each entry: its sum in the order of the rows and entries of A. If sides.touch is
+   not NULL, sets the data for overcorrection too, except the rows of aggregates. member has the number of each ghost in
+   its aggregate */
 static __global__ void Sums(BAIRows A, const int *a_of_row, BAIRows C, const int *c_of_row, const unsigned *entry,
                             const int *first, bool magnitudes, const int *member, BAISides sides)
 {
@@ -218,7 +220,7 @@ static __global__ void Sums(BAIRows A, const int *a_of_row, BAIRows C, const int
   if (diagonal) sides.side[C.j[c]].inner = inside ? magnitude / (BAIReal)inside : 0;
 }
 
-/* Counts the rows of each aggregate, for its overcorrection */
+/* Adds the number of rows of each aggregate to side[].rows, for its overcorrection */
 static __global__ void CountRows(int n, const int *aggregate, BAILevelsSide *side)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -226,6 +228,8 @@ static __global__ void CountRows(int n, const int *aggregate, BAILevelsSide *sid
   if (i < n && aggregate[i] >= 0) atomicAdd(&side[aggregate[i]].rows, (BAIReal)1);
 }
 
+/* Overcorrection: divides the couplings of each row of the coarse matrix C by up to over, see BAISoftenRow(); a thread
+   for each row */
 static __global__ void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost, BAIReal over)
 {
   const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -286,6 +290,7 @@ void BAIDeviceFreeGather(BAILevelsState state, BAIDeviceLevel *L, int64_t coarse
   BAIDrop(state, (size_t)coarse, &L->gather.of_row);
 }
 
+/* The operation Soften of ../ops.def */
 BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
 {
   BAIDeviceLevel *L = BAIDeviceLast(state);

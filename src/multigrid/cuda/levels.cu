@@ -29,6 +29,7 @@ static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix)
   return state->p.modes && !state->chip.on ? BAITakeModes(state) : BAIStatusOf(BAI_OK);
 }
 
+/* The function Create of ../backend.h */
 static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
 {
   BAILevelsState state;
@@ -67,7 +68,8 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
                                : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
 }
 
-/* Stores all levels of one rank by places, or their new values */
+/* Stores all levels of one rank by places, and inverts the last one. With values_only first computes new values of
+   coarse matrices; BAI_ERR_OUTDATED if the aggregates do not fit them */
 static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
 {
   BAIDeviceFit fit;
@@ -212,7 +214,8 @@ BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BA
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies the caller's vectors where kernels can read them, if necessary; b becomes -b if the levels belong to -A */
+/* Lets b and x refer to copies of the caller's vectors that kernels can read, if necessary, and b to a copy of -b if
+   the levels belong to -A. x is copied only if x_matters */
 static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x, bool x_matters)
 {
   const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
@@ -230,7 +233,7 @@ static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies the staged x to the caller */
+/* Copies the staged x to the caller, and waits for it */
 static BAIStatus GiveBack(BAILevelsState state, BAIScalar *x)
 {
   if (!state->staged) return BAIStatusOf(BAI_OK);
@@ -280,7 +283,8 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   return GiveBack(state, x);
 }
 
-/* Copies columns of the host where kernels can read them, one after the other */
+/* Sets c to the given columns, or if they are on the host to copies in room, one after the other; x is copied only if
+   x_matters */
 static BAIStatus TakeInColumns(BAILevelsState state, const BAIColumns *given, bool x_matters, BAITemporary *room,
                                BAIColumns *c)
 {

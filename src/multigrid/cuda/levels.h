@@ -187,13 +187,16 @@ struct BAILevelsState_ {
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAIDevice##name(BAILevelsState state parameters);
 #include "../ops.def"
 
-/* Allocates memory for count numbers that the levels keep and count; *pointer is freed first, in stream order */
+/* Sets *pointer to new memory for count numbers, which counts in BAILevelsInfo.bytes and lives as long as the levels if
+   BAIDrop() does not free it */
 template <typename T>
 static inline BAIStatus BAIKeep(BAILevelsState state, size_t count, T **pointer)
 {
   return BAICUDAAllocate(&state->s, count * sizeof(T), pointer);
 }
 
+/* Frees memory of BAIKeep() for count numbers, in stream order, and sets *pointer to NULL. Memory of the caller is not
+   freed */
 template <typename T>
 static inline void BAIDrop(BAILevelsState state, size_t count, T **pointer)
 {
@@ -237,7 +240,8 @@ struct BAIDeviceFit {
 BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *);
 /* coarsen.cu: compute new values of the next level's matrix */
 BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
-/* galerkin.cu: to[i] = k, or from[k], where k is i/rows or that modulo fields */
+/* galerkin.cu: to[i] = k for i < n, or from[k] if from is not NULL, where k is i/rows, modulo fields if that is not 0;
+   copy n numbers from the host as 32-bit ones; find of_row of a level */
 BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
 BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
 BAIStatus BAIOfRow(BAILevelsState, BAIDeviceLevel *);
@@ -256,7 +260,8 @@ BAIStatus BAIGalerkinSums(BAILevelsState, const BAIDeviceLevel *, bool magnitude
 /* Allocate the data for the overcorrection of the next level's matrix; overcorrect it and free them */
 BAIStatus BAISidesCreate(BAILevelsState, const BAIDeviceLevel *, const BAIRows &, BAISides *);
 BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *, const BAIRows &);
-/* Free a level's matrix, unless it is the caller's; and the order of the sums of the next level's matrix */
+/* Free a level's matrix, unless it is the caller's; and the order of the sums of the next level's matrix, whose
+   pattern, with modes the one of aggregates, has coarse entries */
 void BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 void BAIDeviceFreeGather(BAILevelsState, BAIDeviceLevel *, int64_t coarse);
 /* place.cu: number rows by aggregates on all levels; cut blocks; store the matrix of a level by places; invert the last
@@ -284,14 +289,19 @@ BAIStatus BAIDeviceTakeRanks(BAILevelsState, const BAILevelsRanks *);
 void      BAIDeviceFreeHalos(BAILevelsState);
 /* to[k] = from[row[k]] for n rows of size bytes, a multiple of 4 */
 BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
-/* Allocate memory in which kernels report to the host; exchange x of ghosts, unless done is not NULL and *done not 0 */
+/* Allocate memory in which kernels report to the host. Exchange x of ghosts, which is behind x of the rows of a level,
+   or for vectors in the caller's ordering in state->between.x, if ranks write to each other's memory. All ranks
+   exchange together, unless done is not NULL and *done not 0 */
 BAIStatus BAIDeviceListen(BAILevelsState);
 BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
 BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
+/* Gather b of a level on all its ranks, let the caller solve it, and add the solution to x of the level above, or with
+   modes store it in x of this level. Whether BAILevelsSolve() may be called on all ranks together. The error that
+   another rank has given up */
 BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
 bool      BAIDeviceSolves(BAILevelsState);
 BAIStatus BAIDeviceGivenUp(void);
-/* cg.cu: to = -from */
+/* cg.cu: to = -from; z = a cycle for r outside CG, by all ranks together; BAILevelsSolve() for vectors on the device */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
 BAIStatus BAIDeviceApplyTo(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceConjugateGradients(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero,

@@ -12,8 +12,8 @@ enum {
   MERGE_LANES = 4   /* threads that copy a row */
 };
 
-/* Copies a CSR matrix from the host to memory that stays for new values. BAI_ERR_PATTERN if the number of entries
-   differs */
+/* Copies a CSR matrix from the host to memory that stays for new values, and sets on_device to the copy.
+   BAI_ERR_PATTERN if the number of entries differs */
 static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, BAICSR A, BAIStagedCSR *to, BAICSR *on_device)
 {
   const size_t n = (size_t)rows, nnz = n ? (size_t)A.i[n] : 0;
@@ -34,7 +34,8 @@ static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, BAICSR A, BAIStaged
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies a matrix on the host to the device, and allocates vectors there, whose copies solves will use */
+/* If the matrix is on the host, lets it refer to a copy on the device, and allocates vectors there, which solves will
+   use for copies */
 static BAIStatus Stage(BAILevelsState state, BAIMatrix *matrix)
 {
   const size_t n = (size_t)matrix->n;
@@ -83,8 +84,8 @@ static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAISc
   }
 }
 
-/* Takes the matrix of the caller, or copies it if it has ghosts or 64-bit numbers; without ghosts only the numbers are
-   copied */
+/* Sets A to the caller's arrays, or copies them if there are ghosts or 64-bit indices; without ghosts only the indices
+   are copied */
 static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
 {
   const bool as_it_is = sizeof(BAIInt) == sizeof(int), merged = matrix->nghost > 0;
@@ -232,6 +233,9 @@ void BAIDeviceTakeScale(BAILevelsState state)
   state->scale = state->single && isfinite(largest) && largest > 0 ? (BAIReal)ldexp(1.0, -ilogb(largest)) : 1;
 }
 
+/* Stores the caller's matrix as the finest level, examines it, and sets found, info, over, precision and scale. Without
+   other ranks it also takes the sign. BAI_ERR_PATTERN: values_only, but the pattern or the automatic precision is
+   another */
 BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool values_only, BAIFindings *found)
 {
   BAIMatrix      staged = *matrix;
@@ -255,6 +259,7 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool valu
   return state->p.all ? BAIStatusOf(BAI_OK) : BAIDeviceTakeSign(state);
 }
 
+/* BAIGridFind() for the rows from begin on, which are copied to the host; found is its result */
 static BAIStatus FindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIRows &A, int begin,
                           BAINumbering *grid, int *found)
 {

@@ -23,13 +23,15 @@ static __device__ inline BAIScalar Dot(int count, const BAIScalar *x, const BAIS
   return sum;
 }
 
+/* The norm of a vector, see Dot() */
 static __device__ inline BAIReal Norm(int count, const BAIScalar *x, BAIScalar *product)
 {
   return (BAIReal)sqrt((double)BAIRealPart(Dot(count, x, x, product)));
 }
 
-/* Orthonormalizes P, a warp for each aggregate, whose rows of P are in shared memory, in columns of most rows; see
-   host/nearnull.c */
+/* Orthonormalizes the modes in from on each aggregate, as in host/nearnull.c, by a warp for each, in columns of most
+   rows in shared memory. Stores the basis in the aggregate's rows of P, and the modes as combinations of it, the modes
+   of the next level, in next */
 static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, const unsigned *list, int most,
                                                               int modes, BAILevelModes from, BAIScalar *P,
                                                               BAIScalar *next)
@@ -70,6 +72,7 @@ static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, 
   }
 }
 
+/* As points are aggregated, it also moves the number of fields to points, and removes the grid of rows */
 BAIStatus BAITakeModes(BAILevelsState state)
 {
   const size_t                 n = (size_t)state->level[0].A.n;

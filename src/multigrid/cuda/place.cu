@@ -45,8 +45,9 @@ BAIStatus BAIDeviceOrder(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds the begin of block k: the first aggregate at or behind k steps; behind the last aggregate, rows in no
-   aggregate */
+/* Finds the begin of block k: the first aggregate that begins at place k*step or behind; behind the last aggregate,
+   blocks of rows in no aggregate. Sets found to the number of blocks of aggregates, 0, and the number of rows in
+   aggregates */
 static __global__ void Cut(int n, int m, const int *child, int step, int most_blocks, int *first, int *aggregate,
                            int *found)
 {
@@ -135,7 +136,8 @@ static __device__ inline int PlaceOf(const Fill &f, int *first, int *last)
   return *first + (int)threadIdx.x < *last ? *first + (int)threadIdx.x : -1;
 }
 
-/* Finds the widest row of each slice inside blocks, and the number of entries outside of each row */
+/* Sets slice to the pairs of the widest row of each slice inside blocks, and out to the entries outside of the row at
+   each place; adds all entries inside to inside, and raises widest to those of the widest row */
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(Fill f, int *slice, int *out,
                                                                  unsigned long long *inside, int *widest)
 {
@@ -311,8 +313,8 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
   return BAIStatusOf(BAI_OK);
 }
 
-/* Inverts by Gauss-Jordan elimination like host/place.c; one thread block, whose warps share rows. The matrix is in
-   shared memory, or in room if that is too small. The result is stored by rows for the cycle */
+/* Stores (scale A)^-1 by rows, by Gauss-Jordan elimination like host/place.c; an unknown with a negligible pivot gets
+   zeros. One thread block, whose warps share rows. room: memory for m*m numbers, or NULL if shared memory suffices */
 static __global__ __launch_bounds__(INVERT) void Invert(BAIRows A, BAIScalar *room, BAIReal scale, bool single,
                                                         void *inverse)
 {

@@ -114,7 +114,7 @@ static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, 
   return sum;
 }
 
-/* Adds the products of ghost entries of a row to sum */
+/* Returns sum plus the products of the ghost entries of a row; if CAREFUL, adds the rounding errors to *lost */
 template <bool CAREFUL>
 static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long row, BAIScalar sum, BAIScalar *lost)
 {

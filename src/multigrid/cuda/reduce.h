@@ -5,8 +5,9 @@
 #include "../../common/cuda/spin.h"
 #include <cub/block/block_reduce.cuh>
 
-/* Adds up sums over all ranks, which each rank has in thread 0, writes to the others, and waits for theirs. The result
-   is equal on all ranks and reproducible. All threads of one thread block call it */
+/* Replaces sum in thread 0 by the sum over all ranks: writes it to the others, and waits for theirs. The result is
+   equal on all ranks and reproducible. All threads of one thread block call it, on all ranks together; stalled is set
+   if a rank is absent */
 template <int COUNT>
 static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
 {
@@ -39,8 +40,9 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
   BAIStore(far.sums, number);
 }
 
-/* Adds up sums over the threads of all blocks, and over all ranks. Returns true in thread 0 of the last block, which
-   has the result. The bits are reproducible */
+/* Adds up sums over the threads of all blocks, and over all ranks. Returns true in thread 0 of the last block to
+   arrive, which then has the result in sum. All threads of the grid call it once. partial has room for COUNT numbers of
+   each block; arrived is 0 before and after. The bits are reproducible */
 template <int COUNT>
 static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived, const BAIFarSums &far)
 {

@@ -56,7 +56,8 @@ static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, i
   return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_long, L.modes, L.P};
 }
 
-/* Does a cycle on a few small levels, by a cluster of thread blocks whose teams do one block at a time */
+/* Does a cycle from zero on a few small levels, by a cluster of thread blocks whose teams do one block at a time; x of
+   the first of them is prolonged to how.above, or with modes left in x */
 template <typename T>
 static __global__ __launch_bounds__(BAI_TAIL_THREADS) void TailCycle(const __grid_constant__ TailHow<T> how,
                                                                      const int                         *done)

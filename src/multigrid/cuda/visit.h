@@ -60,6 +60,7 @@ struct OutsideOfBlock {
   int col[BAI_OUTSIDE_AT_ONCE];
   T   value[BAI_OUTSIDE_AT_ONCE];
 
+  /* Fetches the first entries of size rows from first on, by thread t; there are none unless wanted */
   __device__ __forceinline__ OutsideOfBlock(const BAILevelView<T> &L, int first, int size, int t, bool wanted)
   {
     begin = end = mine = mine_end = 0;
@@ -78,7 +79,7 @@ struct OutsideOfBlock {
     }
   }
 
-  /* The sum of products of this row's entries with x; all threads of the block call it */
+  /* Returns the sum of products of this row's entries with x; all threads of the block call it. product is shared */
   template <bool WHOLE>
   __device__ __forceinline__ T Sum(const BAILevelView<T> &L, const T *x, int t, int team, T *product)
   {
@@ -104,7 +105,7 @@ struct OutsideOfBlock {
   }
 };
 
-/* The sum over LANES lanes, a power of two, in the first of them */
+/* Returns, in the first of each LANES lanes, a power of two, the sum over them; all lanes of the warp call it */
 template <int LANES, typename T>
 static __device__ __forceinline__ T SumOfLanes(T sum)
 {
@@ -125,7 +126,7 @@ static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value
   return sum;
 }
 
-/* OutsideOfBlock::Sum() for long rows, which several threads share */
+/* OutsideOfBlock::Sum() for long rows, which several threads share. sums is shared memory for a number of each row */
 template <bool WHOLE, typename T>
 static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t, int team, T *sums)
 {
@@ -208,7 +209,7 @@ struct InsideOfRow {
     }
   }
 
-  /* r minus the products with x of the block */
+  /* Returns r minus the products of this row with x of the block */
   __device__ __forceinline__ T Rest(T r, const T *x) const
   {
 #pragma unroll
@@ -225,8 +226,9 @@ struct InsideOfRow {
 };
 
 /*
-   Restricts the products with entries outside blocks of the finer level to count aggregates from c on, one for each
-   thread of the block. The first entries are fetched before the previous kernel has ended
+   Returns in thread t the sum of the products with entries outside blocks of the finer level over the rows of aggregate
+   c + t, for t < count. All threads of the block call it; product is shared. With follow, the first entries are fetched
+   before the previous kernel has ended
 */
 template <typename T, bool WHOLE, int PRODUCTS>
 static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, int c, int count, int t, int team,
@@ -258,8 +260,8 @@ static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, 
   return sum;
 }
 
-/* Does the local sweeps from number sweep on, starting from x, in pairs so that buffer indices are constants; g is the
-   right-hand side minus the products outside the block */
+/* Returns x of this thread's row after the local sweeps from number sweep on, starting from x; g is its right-hand side
+   minus the products outside the block. Sweeps are in pairs so that buffer indices are constants */
 template <bool WHOLE, typename T, int PAIRS>
 static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &inside, T x, T g, T d, T dinv, int sweep,
                                                int sweeps, int t, int team, VisitRoom<T> &room)
@@ -280,8 +282,9 @@ static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &insi
   return x;
 }
 
-/* Restricts the residual inside the block to aggregates; r is the residual of the row without products with x of other
-   rows. Each thread does the aggregate whose rows in the block are child to child_end. MODES: there may be modes */
+/* Restricts the residual inside the block to below, b of the next level; r is the residual of the row without products
+   with x of other rows. Each thread does the aggregate whose rows in the block are child to child_end. MODES: there may
+   be modes */
 template <bool WHOLE, bool MODES, typename T, int PAIRS>
 static __device__ __forceinline__ void RestrictBlock(const BAILevelView<T> &L, int block, T *below,
                                                      const InsideOfRow<T, PAIRS> &inside, T x, T r, int aggregate,
@@ -313,7 +316,10 @@ static __device__ __forceinline__ void RestrictBlock(const BAILevelView<T> &L, i
   below[aggregate] = sum;
 }
 
-/* Smooths one block: x = S b, or x = x + S (b - A x) */
+/* Smooths one block by BAI_LEVELS_BLOCK threads, of which t is one: x = S b, or x = x + S (b - A x). The new x goes to
+   L.y, as other blocks read L.x, or to how.z. First completes L.b, and at the end prolongs, and restricts to below, as
+   how asks for. follow: the block waits for the previous kernel, and then stops if *done is not 0. PRODUCTS 0: no
+   products of the finer level are subtracted */
 template <typename T, bool WHOLE, int PAIRS, int PRODUCTS>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
                                                   int t, int team, VisitRoom<T> &room, bool follow, const int *done)
@@ -436,7 +442,7 @@ static BAILevelView<T> ViewOf(BAILevelsState state, int l)
   return L;
 }
 
-/* The finer level after its visit, when the new x is in x */
+/* Level l as the finer level of the next one, after its visit, when the new x is in x */
 template <typename T>
 static FinerLevel<T> FinerAfterVisit(BAILevelsState state, int l)
 {
