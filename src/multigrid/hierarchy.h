@@ -103,6 +103,7 @@ static inline PetscErrorCode BAIHierarchyIsAsAsked(const BAI *bai, PetscBool *is
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Logs flops of the host or of the device, wherever the levels are */
 static inline PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h, PetscLogDouble flops)
 {
   PetscFunctionBegin;

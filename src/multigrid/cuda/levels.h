@@ -265,7 +265,7 @@ BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *,
 void BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 void BAIDeviceFreeGather(BAILevelsState, BAIDeviceLevel *, int64_t coarse);
 /* place.cu: number rows by aggregates on all levels; cut blocks; store the matrix of a level by places; invert the last
-   level */
+   level if it is solved exactly */
 BAIStatus BAIDeviceOrder(BAILevelsState);
 BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);

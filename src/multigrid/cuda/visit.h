@@ -185,6 +185,7 @@ struct InsideOfRow {
   T                     value[2 * PAIRS];
   int                   col[2 * PAIRS];
 
+  /* Fetches the first pairs of the row of thread t, which is in this slice */
   __device__ __forceinline__ InsideOfRow(const BAILevelView<T> &L, int slice, int t)
   {
     const int       column = L.pairs ? slice * L.pairs : L.slice[slice];
