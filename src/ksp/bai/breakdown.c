@@ -6,8 +6,8 @@ const char KSPBAIStallText[] =
   "or of fourth order, or have fields without a block size; use a direct solver, -pc_type lu, for saddle points "
   "-pc_type fieldsplit, and for fields MatSetBlockSize()";
 
-/* Whether levels in single precision, unless the user asked for them, may be the reason of a failed run. Ranks without
-   rows have no levels */
+/* Whether levels in single precision, unless the user asked for them, may be the reason of a failed run; not if the
+   matrix itself is not finite. The ranks agree, as those without rows have no levels */
 static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
 {
   enum {
@@ -30,7 +30,7 @@ static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Switches to levels of PETSc's precision, to continue from the present x */
+/* Lets the next set-up make levels of PETSc's precision, to continue from the present x */
 static PetscErrorCode LeaveSingle(KSP ksp, BAIOutcome *outcome)
 {
   PetscFunctionBegin;
@@ -44,7 +44,7 @@ static PetscErrorCode LeaveSingle(KSP ksp, BAIOutcome *outcome)
 }
 
 /* Whether CG has met a residual r with r^H C r <= 0, where C is the cycle, and not a direction in which the matrix is
-   indefinite. Overcorrection may cause that for a positive definite matrix */
+   indefinite. Overcorrection may cause that for a positive definite matrix. Overwrites bai.r */
 static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 {
   KSP_BAI     *k   = (KSP_BAI *)ksp->data;
@@ -66,8 +66,10 @@ static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 }
 
 /*
-   Handles a breakdown of a method, or of a solve on the chip that makes no progress, with the last good x. Notes what
-   the choice of another method depends on; if the user named the method, or it is the last one, the solve ends
+   Handles a breakdown of a method, or if stands, a solve on the chip or a method that makes no progress; x is the last
+   good one. Notes in k and the hierarchy of the PC what the choice of the next method depends on, and sets outcome to
+   BAI_AGAIN. If none is left, as this is the last one or the user named it, outcome is BAI_ENDS and the reason
+   KSP_DIVERGED_BREAKDOWN
 */
 static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
 {
@@ -103,8 +105,8 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Handles a stall: a method that is not the best for such a matrix is replaced by the next one; otherwise the solve
-   ends */
+/* Handles a stall: a method that is not the best for such a matrix is replaced by the next one, as after a breakdown;
+   otherwise the solve ends, with k->stalls and the reason set */
 static PetscErrorCode Stall(KSP ksp, BAIOutcome *outcome)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -121,7 +123,8 @@ static PetscErrorCode Stall(KSP ksp, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Handles the end of a run that has not converged: sets the reason, or finds how to continue */
+/* Handles the end of a run that has not converged: sets ksp->reason, or else outcome, which is BAI_ENDS before. Then x
+   and ksp->guess_zero are the guess of the next run */
 PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
 {
   KSP_BAI        *k      = (KSP_BAI *)ksp->data;
@@ -158,8 +161,9 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Handles a run that the convergence test found to diverge. For levels in single precision, and BiCGStab, whose norms
-   may grow where another method converges, KSPBAITakeFailure() decides */
+/* Handles a run from a zero guess that the convergence test found to diverge. With levels in single precision, and with
+   BiCGStab, whose norms may grow where another method converges, takes back ksp->reason and sets s->reason instead, so
+   that KSPBAITakeFailure() decides; for BiCGStab of PETSc x becomes zero */
 PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
 {
   KSP_BAI        *k     = (KSP_BAI *)ksp->data;

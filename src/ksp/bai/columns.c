@@ -42,7 +42,8 @@ static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves by the engine, if the arrays of B and X are where the matrix is */
+/* Solves by the engine, if the arrays of B and X are where the matrix is; done tells, and s gets the end of each
+   column */
 static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, PetscBool *done)
 {
   BAI                *bai = (BAI *)ksp->data;
@@ -96,7 +97,7 @@ static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, BAILevelsSolution *s,
 }
 
 /* The reason of a column's end; KSP_CONVERGED_ITERATING if KSPSolve() must decide, as it can use another method, scale
-   the system, or test the guess */
+   the system, or test the guess. bcgs: the engine ran BiCGStab */
 static KSPConvergedReason ReasonOf(KSP ksp, PetscBool bcgs, const BAILevelsSolution *s)
 {
   const PetscReal bnorm = (PetscReal)s->bnorm, rnorm = (PetscReal)s->rnorm;
@@ -114,7 +115,8 @@ static KSPConvergedReason ReasonOf(KSP ksp, PetscBool bcgs, const BAILevelsSolut
   }
 }
 
-/* Solves a column by KSPSolve() from its original guess; guess is NULL if that was zero, or is still in X */
+/* Solves a column by KSPSolve() from its original guess, and merges its end into worst; guess is NULL if that was zero,
+   or is still in X */
 static PetscErrorCode SolveColumn(KSP ksp, Mat B, Mat guess, Mat X, PetscInt column, Worst *worst)
 {
   Vec                b, x, from;
@@ -155,7 +157,8 @@ static PetscErrorCode CheckSizes(Mat A, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves columns by one call of the engine. solutions has the solutions of the solved columns, or is NULL */
+/* Solves all columns by one call of the engine, if that can be. solutions becomes an array with the end of each column,
+   for the caller to free, or else NULL */
 static PetscErrorCode SolveColumnsAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
 {
   BAILevelsSolution *s;

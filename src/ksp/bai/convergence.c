@@ -22,8 +22,9 @@ PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
 }
 
 /*
-   Calls the convergence test for the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). If
-   that is inexact, ||b|| is passed as the residual norm of a zero guess, which leads to the same tolerances
+   Calls the convergence test for the guess, which sets the KSP's reason, rnorm0 and ttol. With a nonzero one
+   KSPConvergedDefault() takes ||b|| from VecNorm(). If that is inexact, ||b|| is passed as the residual norm of a zero
+   guess, which leads to the same tolerances
 */
 PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
 {
@@ -46,7 +47,8 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Logs, monitors and tests a residual norm, as KSPs of PETSc do. The convergence test is called only up to the goal */
+/* Sets the KSP's its and rnorm, logs and monitors the norm, and calls the convergence test, which sets the reason. It
+   is not convergence if the norm is above the goal */
 static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
   const KSP ksp = w->ksp;
@@ -63,7 +65,8 @@ static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Monitors and tests a residual norm, with x in the user's vector */
+/* Calls Look() for rnorm, a norm of the scaled system. If x may be looked at, it is in the user's vector meanwhile,
+   without the scale */
 static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
   KSP_BAI        *k     = (KSP_BAI *)w->ksp->data;
@@ -78,7 +81,8 @@ static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The monitor of a method; nonzero: it must stop */
+/* The monitor of a method, called for the guess, its = 0, and after each iteration, with norms of the scaled system.
+   Returns nonzero if the method must stop, as w->code is an error, the KSP has a reason, or w->stalls */
 int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
 {
   BAIWatcher     *w    = (BAIWatcher *)watcher;
@@ -97,8 +101,8 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
   return w->code || w->ksp->reason || w->stalls;
 }
 
-/* Creates vectors for a residual and a correction, from the matrix that has entries, as another one may not know its
-   vectors. Another matrix may need vectors of another type, as on a GPU */
+/* Makes the work vectors bai.r and bai.c, unless they exist for the same matrix. They come from the matrix that has
+   entries: another one, such as a shell, may not know its vectors, or may need another type, as on a GPU */
 PetscErrorCode KSPBAINeedWork(KSP ksp)
 {
   KSP_BAI      *k = (KSP_BAI *)ksp->data;
@@ -134,7 +138,7 @@ PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes 1/|a_ii| for the present matrix, or 0 if a_ii is zero */
+/* Makes k->weights 1/|a_ii| for the present values of A, or 0 if a_ii is zero */
 static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
 {
   const PetscObjectId id = k->of_weights.id;
@@ -151,7 +155,7 @@ static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the norms of D^-1 r and D^-1 b and overwrites r; both are 0 if no matrix has a diagonal */
+/* Sets s->scaled and s->scaled_b to the norms of D^-1 r and D^-1 b, or to 0 if no matrix has entries. Overwrites r */
 PetscErrorCode KSPBAIScaledNorms(KSP ksp, Vec b, Vec r, BAILevelsSolution *s)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
@@ -191,8 +195,8 @@ static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 
 /*
    Tests whether ||b - A x||, which no longer falls, is at the level of rounding: a small multiple of eps (||A|| ||x|| +
-   ||b||). If so the reason becomes KSP_DIVERGED_BREAKDOWN. The level goes to k->attainable. Does nothing if the matrix
-   has no entries
+   ||b||). If so k->stands is set, and the reason becomes KSP_DIVERGED_BREAKDOWN. The level goes to k->attainable. Does
+   nothing if the matrix has no entries
 */
 PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
 {

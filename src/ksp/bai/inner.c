@@ -15,6 +15,7 @@ static const struct {
   [BAI_KRYLOV_GMRES] = {KSPFGMRES, PETSC_FALSE},
 };
 
+/* Whether the method needs a positive definite matrix and preconditioner */
 PetscBool KSPBAIIsPositive(BAIKrylov krylov)
 {
   return krylovs[krylov].positive;
@@ -33,7 +34,7 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives the inner KSP the user's norm, if the method has it */
+/* Gives the inner KSP the norm that the user has named, which the method must have, or else ||b - A x|| */
 static PetscErrorCode SetNorm(KSP ksp)
 {
   const KSP_BAI    *k     = (KSP_BAI *)ksp->data;
@@ -51,6 +52,8 @@ static PetscErrorCode SetNorm(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes k->inner a KSP of the type of k->krylov, with the PC of this KSP and its operators. An inner KSP of another
+   type or with another PC is replaced */
 PetscErrorCode KSPBAISetUpInner(KSP ksp)
 {
   KSP_BAI      *k    = (KSP_BAI *)ksp->data;
@@ -81,7 +84,8 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does at most max_it iterations, or exactly this number if fixed. The residual norm of the solution is ||b - A x|| */
+/* Does at most max_it iterations by k->inner, which the watcher may end, or exactly this number if fixed. s gets how
+   they ended, with ||b - A x|| as the norm. If the PC failed, ksp->reason becomes KSP_DIVERGED_PC_FAILED */
 PetscErrorCode KSPBAIRunInner(KSP ksp, PetscBool guess_zero, PetscInt max_it, PetscBool fixed, BAIWatcher *watcher,
                               BAILevelsSolution *s)
 {

@@ -181,7 +181,7 @@ typedef struct {
   BAILevelsVectors *v;      /* arrays of the engine, or NULL */
   PetscInt          before; /* iterations of the solve before this run */
   PetscInt          its;    /* iterations of this run, or -1 before the first norm */
-  PetscReal         goal;   /* the convergence test is called only for norms up to this one; 0: for all */
+  PetscReal         goal;   /* norms above this one do not count as converged; 0: there is no goal */
   PetscReal         rnorm0; /* norm of the guess */
   BAIStall          stall;
   PetscBool         stalls;

@@ -40,7 +40,8 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the PC a PCBAIMG unless another type was chosen, or a PCNONE for a matrix without entries */
+/* Makes the PC a PCBAIMG unless another type was chosen, or a PCNONE as long as the matrix has no entries. Sets has_pc,
+   chose and none */
 PetscErrorCode KSPBAIChoosePC(KSP ksp)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
@@ -77,7 +78,8 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Raises errors for given options that contradict each other */
+/* Raises errors for given options that contradict each other. relaxation and krylov are the fields of a given option of
+   each method, or NULL; pc_type is the value of -pc_type if pc_given */
 static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char krylov[], PetscBool pc_given,
                                  const char pc_type[])
 {
@@ -146,7 +148,7 @@ PetscErrorCode KSPBAIChooseMethod(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Shows that relaxation does not apply the PC, if the user has chosen one */
+/* Shows that relaxation does not apply the PC, if the user has chosen one; by -info if viewer is NULL */
 PetscErrorCode KSPBAIViewUnusedPC(KSP ksp, PetscViewer viewer)
 {
   PetscBool ours;
@@ -223,8 +225,8 @@ static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A is Hermitian: from its levels, from the user, or by a test with random vectors. Without entries only the
-   user knows */
+/* Whether A is Hermitian: from its levels, if the PC has them, from the user, or by a test with random vectors, whose
+   result is kept. Without entries only the user knows */
 static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool *is)
 {
   PetscBool known, has;
@@ -249,7 +251,7 @@ static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the Krylov method that the options ask for, or that auto stands for */
+/* Sets k->krylov to the method that the options ask for, or that auto stands for */
 static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
@@ -266,7 +268,8 @@ static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Puts the matrix on the chip of a GPU if it fits, and no option requires another PC or method, or other levels */
+/* Puts the matrix on the chip of a GPU if it fits, and no option requires another PC or method, or other levels. on:
+   the solve runs there; plain: the null space is none, or only constants */
 static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBool *on)
 {
   KSP_BAI             *k       = (KSP_BAI *)ksp->data;
@@ -306,7 +309,8 @@ static void Defer(KSP ksp)
   ksp->pc->failedreason                           = PC_NOERROR;
 }
 
-/* Sets up the PC as PETSc does, including a PCBAIMG that has deferred it */
+/* Sets up the PC as PETSc does, including a PCBAIMG that has deferred it, which also gets the backend, the exchange and
+   local_iters of this KSP */
 static PetscErrorCode SetUpPC(KSP ksp)
 {
   KSP_BAI *k  = (KSP_BAI *)ksp->data;
@@ -332,8 +336,8 @@ static PetscErrorCode SetUpPC(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up the PC, and depending on it chooses the engine or a KSP of PETSc. The engine needs levels of a PCBAIMG for
-   the present A, which it does not have if the PC is reused for other values */
+/* Sets up the PC, and depending on it sets k->krylov and k->runner, to the engine or a KSP of PETSc. The engine needs
+   levels of a PCBAIMG for the present A, which it does not have if the PC is reused for other values */
 static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
 {
   KSP_BAI     *k      = (KSP_BAI *)ksp->data;
@@ -386,6 +390,7 @@ PetscErrorCode KSPBAISetUpKrylov(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Frees the data of Krylov methods, so that the runner is relaxation as at first */
 static PetscErrorCode ResetKrylov(KSP ksp)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data;

@@ -13,7 +13,7 @@ static PetscObjectId IdOf(void *obj)
   return id;
 }
 
-/* Gets everything that a set-up of this KSP depends on at present */
+/* Gets everything that a set-up of this KSP depends on at present. Sets k->transposed too */
 static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
 {
   KSP_BAI     *k = (KSP_BAI *)ksp->data;
@@ -45,7 +45,8 @@ static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the last set-up is still valid on all ranks. A KSP of PETSc, and relaxation, find changes themselves */
+/* Whether the last set-up is still valid on all ranks; same: the setting has not changed on this one. A KSP of PETSc,
+   and relaxation, find changes themselves */
 static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
 {
   KSP_BAI    *k     = (KSP_BAI *)ksp->data;
@@ -87,6 +88,8 @@ PetscErrorCode KSPBAIPrepare(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Raises an error without a matrix. Prepares the KSP, unless KSPSolve() will scale the matrix before it calls the
+   solver */
 PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
   PetscBool matrix;
@@ -133,7 +136,7 @@ static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t,
 }
 
 /* Does iterations after the first before ones of this solve. A watched run continues until the convergence test ends
-   it, which is called only up to the goal */
+   it, which accepts only norms up to the goal, unless that is 0 */
 static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, PetscReal goal,
                                 BAILevelsSolution *s)
 {
@@ -149,7 +152,8 @@ static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests ||b - A x|| of a nonzero guess, and sets the norm in t to which the convergence test relates its tolerances */
+/* Tests ||b - A x|| of a nonzero guess, and sets the norm in t to which the convergence test relates its tolerances.
+   May set ksp->reason */
 static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;
@@ -174,8 +178,8 @@ static PetscErrorCode SystemSize(KSP ksp, PetscReal *size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds whether the system must be scaled, as the square of its size is out of range. A norm that is negative, or 0 by
-   underflow, is replaced by the size */
+/* Sets outcome to BAI_SCALE if the system must be scaled, as the square of its size is out of range. norm is ||b||; if
+   negative for unknown, or 0 or infinite by rounding, it is replaced by the size */
 static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
 {
   PetscFunctionBegin;
@@ -186,8 +190,8 @@ static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the reason for the end of a run. A true residual that meets the tolerance means convergence, whatever ended the
-   run */
+/* Sets ksp->reason for the end of a run, or if the solve can go on, outcome. A true residual that meets the tolerance
+   means convergence, whatever ended the run */
 static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
 {
   const PetscBool fixed = KSPBAIIsFixed(ksp);
@@ -203,7 +207,7 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does the whole solve in the engine, without monitors. A zero guess is tested afterwards, as that needs the host */
+/* Does the whole solve in one run, without monitors. A zero guess is tested afterwards, as that needs the host */
 static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 {
   KSP_BAI          *k     = (KSP_BAI *)ksp->data;
@@ -284,7 +288,8 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multiplies b and x by a power of two, which does not change the digits of later results */
+/* Sets k->scale to a power of two, which does not change the digits of later results, k->scaled to b times that, and
+   multiplies a nonzero guess in the user's x by it */
 static PetscErrorCode ScaleSystem(KSP ksp)
 {
   KSP_BAI  *k    = (KSP_BAI *)ksp->data;
@@ -307,7 +312,8 @@ static PetscErrorCode ScaleSystem(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Runs the method that is set up; its is the number of iterations so far */
+/* Runs the method that is set up, and adds to its, the number of iterations so far. If outcome is BAI_SCALE, the system
+   is scaled and its is 0 */
 static PetscErrorCode RunKrylov(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
   const KSP_BAI  *k       = (KSP_BAI *)ksp->data;
@@ -390,6 +396,7 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The work of KSPSolve_BAI(), which may leave ksp->guess_zero changed */
 static PetscErrorCode PrepareAndSolve(KSP ksp)
 {
   KSP_BAI        *k      = (KSP_BAI *)ksp->data;

@@ -167,6 +167,7 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPSolve() by relaxation, which is set up: iterates until ksp->reason is set */
 PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
 {
   BAI         *bai = (BAI *)ksp->data;
