@@ -29,7 +29,8 @@ static void GridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
   m[2] = plane ? n / plane : 1;
 }
 
-/* The grid that a row in the middle of this rank's rows shows */
+/* Sets grid to what the offsets of such a row show: the grid of this rank's n rows or, if the grid of all rows has
+   other lines or planes, the part of that one that contains these rows */
 static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const BAIInt *offset, BAINumbering *grid)
 {
   BAIInt m[3], slab;

@@ -15,6 +15,8 @@ enum {
   WORK_LEVELS  /* new levels */
 };
 
+/* Allocates bai->hierarchy with standard options and the default precision for bai->face. It has no levels before
+   BAIHierarchySetUp() */
 PetscErrorCode BAIHierarchyCreate(BAI *bai)
 {
   PetscFunctionBegin;
@@ -24,6 +26,7 @@ PetscErrorCode BAIHierarchyCreate(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Frees the levels with their scaling and fields; options and aggregates of the user stay. Collective */
 PetscErrorCode BAIHierarchyReset(BAI *bai)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -51,7 +54,7 @@ PetscErrorCode BAIHierarchyDestroy(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the precision of levels. In single precision the rows of a singular matrix no longer add up to zero, which
+/* Chooses BAILevelsParameters.single. In single precision the rows of a singular matrix no longer add up to zero, which
    the coarsest level amplifies. given is the user's matrix */
 static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
 {
@@ -65,7 +68,8 @@ static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fills in the parameters that a set-up would use now */
+/* Fills in the parameters that a set-up would use now, except arrays that only BAILevelsCreate() reads. given is the
+   user's matrix, A that of the levels, Ad its square part */
 static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BAIBackend *backend,
                                     BAILevelsParameters *p)
 {
@@ -131,7 +135,7 @@ static PetscErrorCode TellLevels(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the work that leads to levels for the present matrix and options */
+/* Finds the work that leads to levels for the present matrix and options, from what this rank knows */
 static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backend, const BAILevelsParameters *p,
                                      const BAIMatrix *M, int *work)
 {
@@ -186,7 +190,8 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives levels new values, or makes new ones; all ranks do the same work */
+/* Gives levels new values, or makes new ones; all ranks do the same work. If new values do not fit, work becomes
+   WORK_LEVELS. status is the one of this rank */
 static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], int *work, BAIStatus *status)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -251,7 +256,8 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the properties that callers ask for from the levels, or from the PCJACOBI that replaces them */
+/* Sets h->info, hermitian, negative, multiple and flops from the levels, or from the PCJACOBI that replaces them.
+   Collective */
 static PetscErrorCode TakeInfo(BAI *bai, Mat A)
 {
   enum {
@@ -304,8 +310,8 @@ typedef struct {
   const PetscInt     *garray; /* global numbers of ghosts */
 } Request;
 
-/* Finds the inputs of a set-up, and the work that it takes on all ranks. The caller must restore the arrays of the
-   matrix in any case */
+/* Finds the inputs of a set-up, and the work that it takes on all ranks. Arrays of the matrix are restored, but r->M
+   still points to them, as they stay in place */
 static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work)
 {
   Mat            Ad, Ao;
@@ -325,7 +331,9 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up levels. scaled: the scaling was found for this very matrix. fresh: returns whether the levels are new */
+/* Sets up levels. scaled: the scaling was found for this very matrix. fresh: returns whether the levels are new. If a
+   row is too long, h->jacobi replaces them; if an entry of the diagonal is not finite, or a matrix for the chip does
+   not fit, there are none, without an error */
 static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *fresh)
 {
   enum {
@@ -513,7 +521,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up levels unless they are set up for the present options and solve */
+/* Sets up levels unless they are set up for the present options and stream, whether or not A has changed */
 PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 {
   PetscBool is;

@@ -39,7 +39,7 @@ BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p
   return status;
 }
 
-/* The status of this rank, or the error of another one */
+/* The status of this rank, or the error of another one; collective, unless ranks is NULL */
 static BAIStatus Agree(const BAILevelsRanks *ranks, BAIStatus status)
 {
   if (!ranks || !ranks->agree(ranks->context, status) || status.code) return status;
@@ -58,7 +58,8 @@ typedef struct {
   void *sent, *ghost;
 } Exchanged;
 
-/* Exchanges an array of a level between owners and ghosts; the caller frees it */
+/* Exchanges an array of a level between owners and ghosts. The caller frees it, also after an error. levels is NULL on
+   a rank without rows */
 static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
                           Exchanged *e)
 {
@@ -192,7 +193,8 @@ static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters, int e
                : 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz;
 }
 
-/* The numbers of rows are global, as they determine the levels that are visited twice */
+/* Flops of a cycle on this rank, where above is the number of distributed levels above the finest one of info. Its
+   numbers of rows are global, as they determine the levels that are visited twice */
 double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
 {
   double visits = 1, flops = 0;

@@ -106,8 +106,8 @@ PetscErrorCode BAIFieldsReset(BAIFields *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds whether a matrix without near null space needs a constant on each field. A transposed operator takes the result
-   of the original one */
+/* Sets the fields of the hierarchy to a constant on each field if a matrix without near null space needs them,
+   otherwise to none. A transposed operator takes the result of the original one */
 PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
 {
   BAIFields   *f = &bai->hierarchy->fields;
@@ -217,8 +217,8 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Converts vectors of the near null space of A to vectors of L A R; NULL is the constant. The caller destroys them. As
-   A^T uses the P of A, its vectors are divided by the same scaling */
+/* Replaces vectors of the near null space of A by new ones for L A R; NULL is the constant. The caller destroys them.
+   As A^T uses the P of A, its vectors are divided by the same scaling */
 PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, Vec mode[])
 {
   const BAIScaling *s     = &bai->hierarchy->scaling;

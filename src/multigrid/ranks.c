@@ -73,6 +73,7 @@ static PetscErrorCode Disconnect(BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective, as ranks first end the access to each other's memory */
 PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
 {
   BAIRankLevels R = *ranks;
@@ -240,7 +241,7 @@ static PetscErrorCode Get(BAI *bai, BAILevelsArray array, int l, PetscInt count,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets this rank's rows of a level with global columns in ascending order */
+/* Gets this rank's rows of a level with global columns in ascending order, for the caller to free; collective */
 static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, PetscInt **j, PetscScalar **a)
 {
   Level    *L = &R->level[l];
@@ -298,7 +299,8 @@ static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gathers an array of a level on each rank: columns entries of a type for each row */
+/* Gathers an array of a level on each rank: columns entries of a type for each row. Aggregates get global numbers. mine
+   is work space for the part of this rank */
 static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, PetscInt columns,
                                   MPI_Datatype type, void *mine, void *all)
 {
@@ -330,7 +332,8 @@ static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, BAILevelsArray ar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With modes, gathers the modes on all rows of the last level on each rank, one after the other */
+/* With modes, gathers those on all rows of the last level on each rank, one after the other, and sets p->mode to them;
+   the caller frees all */
 static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
 {
   const Level   *L     = &R->level[R->last];
@@ -350,7 +353,7 @@ static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters
 }
 
 /* Gathers level number R->count on each rank and makes levels for it, whose aggregates are those of the following
-   distributed levels */
+   distributed levels, and without modes over is their overcorrection factor */
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
 {
   const BAIHierarchy  h = bai->hierarchy;
@@ -410,7 +413,8 @@ static PetscInt Small(const BAI *bai, PetscInt rows)
   return PetscMax(GATHER_MIN_ROWS, PetscMin(GATHER_MAX_ROWS, rows / size / GATHER_FRACTION));
 }
 
-/* Replaces the properties of this rank by those of all ranks, except flops; bytes are added up */
+/* Replaces the properties of this rank in the hierarchy by those of all ranks, except flops; bytes are added up.
+   Collective */
 static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
 {
   enum {
@@ -479,6 +483,7 @@ PetscErrorCode BAIRankLevelsError(BAIRankLevels R)
   return code;
 }
 
+/* The number of levels that stay distributed */
 int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
 {
   return R->count;
@@ -576,7 +581,7 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lets ranks write to each other's memory in a cycle, if all of them can; collective */
+/* Lets ranks write to each other's memory in a cycle, if all of them can, and sets R->solves; collective */
 static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 {
   const BAILevels   levels = bai->hierarchy->levels;
@@ -718,7 +723,7 @@ static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets z to a cycle for r; a rank without rows only takes part in communication */
+/* Sets z to a cycle for r; a rank without rows only takes part in communication. Collective */
 PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
 {
   const BAIRankLevels R       = bai->hierarchy->ranks;

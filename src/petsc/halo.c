@@ -29,7 +29,7 @@ static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the rows that other ranks read from these ranks, in the order of their ghosts */
+/* Makes halo->row, the local numbers of the rows that other ranks read, in the order of their ghosts. Collective */
 static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
 {
   BAIHalo  reverse = {.n = halo->n, .rank = halo->rank, .first = halo->begin, .last = halo->begin + 1};
@@ -48,8 +48,8 @@ static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the halo of a matrix. Peers are ranks that this one reads from or that read from it; ghosts are ordered by
-   peer */
+/* Creates the halo of a matrix whose ghosts have the global columns in garray, which ascend. Peers are ranks that this
+   one reads from or that read from it; ghosts are ordered by peer. The caller sets halo->tag. Collective */
 PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BAIHalo *halo)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -85,7 +85,8 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates a halo in which every non-empty rank reads all rows of the others */
+/* Creates a halo in which every rank with rows reads all rows of the others; mine is the number of rows of this rank.
+   Collective */
 PetscErrorCode BAIHaloOfAll(MPI_Comm comm, PetscInt mine, PetscMPIInt tag, BAIHalo *halo)
 {
   PetscMPIInt size, rank;
@@ -116,6 +117,8 @@ PetscInt BAIHaloGhosts(const BAIHalo *halo)
   return halo->n ? halo->begin[halo->n] : 0;
 }
 
+/* Sends items of size bytes and receives those of all ghosts, in their order; waits. sent has one item for each sent
+   row, in the order of halo->row, and is not indexed by row. All peers must call it */
 PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const void *sent, void *ghosts)
 {
   PetscMPIInt count = 0, bytes;
@@ -172,7 +175,7 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Replaces each row by a number of consecutive rows */
+/* Replaces each sent row k, and each ghost k, by the rows k * rows to k * rows + rows - 1 */
 PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
 {
   PetscInt *row;
@@ -192,8 +195,9 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the halo of the next level from the aggregates of sent rows and of ghosts, by their owners' numbers, or -1.
-   of has the ghost of the next level that each ghost belongs to, or -1. Both ends of a message find the same order */
+/* Creates the halo of the next level from the aggregates of sent rows, in the order of fine->row, and of ghosts, by
+   their owners' numbers, or -1. of has the ghost of the next level that each ghost belongs to, or -1. Both ends of a
+   message find the same order without communication */
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,
                               PetscInt of[])
 {

@@ -26,6 +26,7 @@ typedef struct {
   int             failed, fits; /* this rank has failed; a mailbox that it has is large enough */
 } Letter;
 
+/* Closes the memory of rank k, or frees it if it is this rank's own; does nothing if it is not open */
 static PetscErrorCode CloseMemory(BAIMailbox m, PetscMPIInt k)
 {
   const BAIStatus status = BAISharedClose(m->backend, &m->shared[k]);
@@ -36,7 +37,7 @@ static PetscErrorCode CloseMemory(BAIMailbox m, PetscMPIInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Destroys a mailbox; no rank frees memory that another has open; collective */
+/* Destroys a mailbox and sets it to NULL; no rank frees memory that another has open; collective */
 static PetscErrorCode DestroyMailbox(BAIMailbox *mailbox)
 {
   BAIMailbox  m = *mailbox;
@@ -67,6 +68,7 @@ PetscErrorCode BAIMailboxDestroyAll(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Opens the memory of all other ranks, whose handles are given; after an error that of some ranks is open */
 static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
 {
   for (PetscMPIInt k = 0; k < m->size; k++) {
@@ -78,6 +80,8 @@ static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
   return BAIStatusOf(BAI_OK);
 }
 
+/* Creates a mailbox with bytes of memory of this rank and puts it first in the list, or sets it to NULL on all ranks if
+   any of them fails. Collective */
 static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const BAISharedDevice *device, size_t bytes,
                                     BAIMailbox *mailbox)
 {
@@ -153,7 +157,7 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Restores a mailbox that no rank uses any longer */
+/* Gives back a mailbox that no rank uses any longer, for BAIMailboxGet(). All ranks must do so */
 void BAIMailboxRestore(BAIMailbox *mailbox)
 {
   if (*mailbox) (*mailbox)->taken = PETSC_FALSE;

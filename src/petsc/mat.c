@@ -41,6 +41,7 @@ PetscErrorCode BAICheckAssembled(PetscObject obj, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Raises an error on all ranks unless A is assembled, and square as a whole and on each rank. Collective */
 PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
 {
   PetscInt M, N, m, n, unlike[2] = {0, 0}, most[2];
@@ -63,8 +64,9 @@ PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Raises an error on all ranks for the first bad row of the whole matrix, which may be one of many constraints. If
-   finite is not NULL, a diagonal entry that is infinite or NaN is reported there instead */
+/* Raises an error on all ranks for the first bad row of the whole matrix, which may be one of many constraints, if the
+   status of any rank is BAI_ERR_DIAGONAL; status.row is local. If finite is not NULL, it is set if there is such a row,
+   and a diagonal entry that is infinite or NaN is reported there instead */
 PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBool *finite)
 {
   const PetscObject obj = bai->obj;
@@ -109,7 +111,7 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
           row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
 }
 
-/* Whether the type is one of types, for one rank or several */
+/* Whether the type of A is derived from one of types, which end with NULL */
 static PetscErrorCode IsAnyOf(Mat A, const char *const types[], PetscBool *is)
 {
   PetscFunctionBegin;
@@ -149,6 +151,7 @@ static PetscErrorCode Copy(Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether A is of one of the types whose entries are accessible: aij, baij and sbaij */
 PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
 {
   const char *const types[] = {MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
@@ -158,7 +161,8 @@ PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets A itself, or a copy of its present state of type aij */
+/* Gets A itself or, if it is of type baij or sbaij, a copy of its present state of type aij, which bai keeps as long as
+   A does not change */
 PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
 {
   const char *const blocks[] = {MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
@@ -221,7 +225,7 @@ PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the rows of a part in memory that the backend can read */
+/* Gets the rows of a part in memory that the backend can read, and whether that is on a device; see BAIRestoreRows() */
 PetscErrorCode BAIGetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *device)
 {
   PetscScalar *a;
@@ -243,7 +247,8 @@ PetscErrorCode BAIGetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *dev
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the arrays of this rank's rows; Ao has the couplings to ghosts */
+/* Gets the arrays of this rank's rows, and whether they are on a device; Ao has the couplings to nghost ghosts.
+   BAIRestoreRows() restores those of Ad and Ao */
 PetscErrorCode BAIGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M, PetscBool *device)
 {
   PetscInt n;

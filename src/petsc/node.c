@@ -65,7 +65,8 @@ static PetscErrorCode GetCores(MPI_Comm node, PetscMPIInt size, double *cores)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the number of this rank on its node, and its cores, at the first call */
+/* Finds bai->node, the ranks of comm on this node and the cores of this rank, at the first call, which is collective on
+   comm */
 PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
 {
   MPI_Comm node;
@@ -106,7 +107,8 @@ PetscErrorCode BAIOnNode(const BAI *bai, PetscMPIInt n, const PetscMPIInt rank[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether all ranks can do something; -info shows the reason of the first rank that cannot. Collective */
+/* Whether all ranks can use the exchange named what, as status is no error on any; -info shows the reason if rank 0
+   cannot. Collective */
 PetscErrorCode BAIAllCan(const BAI *bai, BAIStatus status, const char what[], PetscBool *can)
 {
   int failed = status.code ? 1 : 0;

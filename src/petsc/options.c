@@ -102,11 +102,13 @@ static void *FieldOf(const Option *option, void *options)
   return (char *)options + option->offset;
 }
 
+/* The options of the user: BAILevelsOptions of a PCBAIMG, otherwise BAIOptions */
 static void *OptionsOf(BAI *bai)
 {
   return bai->face->levels ? (void *)&bai->hierarchy->options : (void *)&bai->options;
 }
 
+/* Notes that options have changed, so that the next set-up compares them */
 void BAIChanged(BAI *bai)
 {
   static PetscInt64 changes;
@@ -140,6 +142,7 @@ PetscErrorCode BAIOptionsStandard(const BAIFace *face, void *options)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prepares the data of a new object, which are zeros before: its options become the defaults */
 PetscErrorCode BAIInitialize(PetscObject obj, const BAIFace *face, BAI *bai)
 {
   PetscFunctionBegin;
@@ -196,6 +199,7 @@ static int CountNames(const char *const names[])
   return count;
 }
 
+/* Writes the range of an option of a face in words, as in "at least 1" */
 static PetscErrorCode Allowed(const Option *option, int face, char text[], size_t len)
 {
   const PetscBool or_auto = (PetscBool)(option->or_auto[face] && option->kind == IS_REAL);
@@ -210,6 +214,7 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Raises the error for a value of an option, written as in text, that is out of range */
 static PetscErrorCode WrongValue(const BAI *bai, const Option *option, const char value[])
 {
   char name[PETSC_MAX_OPTION_NAME], allowed[128];
@@ -280,6 +285,7 @@ static PetscErrorCode CheckValue(const BAI *bai, const Option *option, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Finds the number k in all[] of the option of a face with this name */
 static PetscErrorCode Find(const BAIFace *face, const char field[], size_t *k)
 {
   PetscBool is = PETSC_FALSE;
@@ -302,6 +308,7 @@ PetscErrorCode BAIOptionIsGiven(const BAI *bai, const char field[], PetscBool *i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets an option and notes that the user gave it, if the object is of the type of face, otherwise nothing */
 PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char field[], const void *value)
 {
   BAI   *bai = NULL;
@@ -340,6 +347,7 @@ PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gets the value of an option; an error if the object is not of the type of face */
 PetscErrorCode BAIGetOption(PetscObject obj, const BAIFace *face, const char field[], void *value)
 {
   BAI   *bai = NULL;

@@ -67,7 +67,8 @@ PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *di
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the defect of w: the root mean square of |(A w)_i| / (|a_ii| w_i) over rows with a nonzero diagonal entry */
+/* Computes the defect of w: the root mean square of |(A w)_i| / (|a_ii| w_i) over all rows, where those with a zero
+   diagonal entry count as 0. d has |a_ii| */
 static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
 {
   Vec      Aw, dw;
@@ -124,8 +125,8 @@ static PetscErrorCode Power(Vec d, PetscReal power, Vec w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes w = d^-1/2 v, where v is the result of Jacobi steps from 1 on B v = 0 for B = d^-1/2 A d^-1/2. If that is an
-   M-matrix, v stays positive */
+/* Computes w = d^-1/2 v, where v is the result of Jacobi steps from 1 on B v = 0 for B = d^-1/2 A d^-1/2. d has |a_ii|;
+   negative: A has a negative diagonal. If B, or -B then, is an M-matrix, v stays positive */
 static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
 {
   const PetscReal relaxation = (PetscReal)(negative ? -1.6 : 1.6);
@@ -178,7 +179,7 @@ static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives rows and columns of |L A R| nearly equal sums */
+/* Finds left and right so that all rows and columns of |L A R| have nearly equal sums */
 static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
 {
   Mat B;
@@ -245,8 +246,8 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a scaling found for other values still fits: the defect of constants on fields for L A R is as small as
-   then */
+/* Whether a scaling found for other values still fits: the defect of constants on fields for L A R is as small as then.
+   BAIScalingGetMatrix() must have made L A R for the present values */
 PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *fits)
 {
   Vec       w;
@@ -260,7 +261,7 @@ PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds L and R for a matrix, or none if it needs no scaling */
+/* Finds L and R for a matrix, or leaves s, which is empty before, as it is if the matrix needs no scaling */
 PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool hermitian, BAIScaling *s)
 {
   Vec       w;
@@ -313,7 +314,7 @@ PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, P
 }
 
 /* Replaces w by the solution y of A y = |D| w, see ../multigrid/hierarchy.c, unless y overflowed. It changes with units
-   like S^-1, too */
+   like S^-1, too. Overwrites y */
 PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
 {
   const Vec w = s->left;
@@ -331,7 +332,7 @@ PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets L A R for the present A, or A itself without scaling */
+/* Gets L A R for the present A, a matrix that s keeps, or A itself without scaling */
 PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
 {
   PetscObjectState state, nonzero;
@@ -353,6 +354,7 @@ PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes s the scaling of A^T, where of is the one of A: the vectors are shared, left and right change places */
 PetscErrorCode BAIScalingTranspose(const BAIScaling *of, BAIScaling *s)
 {
   PetscFunctionBegin;

@@ -2,6 +2,7 @@
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
 
+/* Raises a PETSc error for a status other than BAI_OK, on this rank only; BAIAgree() takes it to the others */
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 {
   const char *face    = bai->face->levels ? "ksp" : bai->face->name; /* PCBAIMG does not have these options itself */

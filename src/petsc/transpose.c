@@ -135,6 +135,7 @@ static PetscErrorCode DestroyTransposed(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Frees what set-ups have made, and the transposed operator. Options stay, and so do levels, see BAIHierarchyReset() */
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;

@@ -112,7 +112,8 @@ static PetscErrorCode CopyLocal(Vec from, Vec to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the arrays of b for reading and of x for writing, and for reading if its values matter */
+/* Gets in v the arrays of b, for reading, and of x, where the matrix is: of copies if the vectors are elsewhere. If
+   write, the values that x has are not needed. BAIHierarchyUnbind() ends the access */
 PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILevelsVectors *v)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -139,6 +140,7 @@ PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILeve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Restores the arrays, and copies the result to x if v has a copy of it */
 PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
 {
   BAIHierarchy h = bai->hierarchy;

@@ -20,6 +20,7 @@ static BAIStatus Do(BAILevelsState state, int minus, const BAIScalar *r, BAIScal
   return BAIStatusOf(BAI_OK);
 }
 
+/* The operations Apply and Solve of ../ops.def */
 BAIStatus BAIHostApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
   return Do(state, state->info.negative, r, z);
@@ -104,7 +105,8 @@ static int Iterate(BAILevelsState state, CG *cg)
   return 1;
 }
 
-/* Iterates until the norm of the updated residual meets the goal or the method fails */
+/* Iterates from the residual cg->r, adding to cg->d, until the norm of the updated residual meets the goal or exceeds
+   a positive most, max_it is reached, the method fails or the monitor stops it. Updates its, rnorm and reason of s */
 static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const BAITolerances *t,
                 BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {

@@ -2,7 +2,8 @@
 #include "levels.h"
 #include <string.h>
 
-/* Lets unmatched rows join pairs; each pair takes at most one, the one with the strongest coupling */
+/* Lets unmatched rows join pairs; each pair takes at most one, the one with the strongest coupling, whose mate becomes
+   -2 - first row of the pair. The other arrays are work space */
 static void Join(BAIMatching *m, BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
 {
   const BAIInt n = m->A.n;
@@ -24,8 +25,8 @@ static void Join(BAIMatching *m, BAIInt *proposal, uint64_t *claim, uint64_t *be
     if (proposal[i] >= 0 && claim[i] == best[proposal[i]]) m->mate[i] = -2 - proposal[i];
 }
 
-/* Matches rows in pairs. If field is not NULL, only rows of equal field are matched. leave: see BAIMatchBegin(). join:
-   unmatched rows join a pair at the end */
+/* Matches rows in pairs, see BAIMatching for mate. If field is not NULL, only rows of equal field are matched. leave:
+   see BAIMatchBegin(). join: unmatched rows join a pair at the end */
 static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *field, int leave, int join, BAIInt *mate)
 {
   const size_t n        = (size_t)A->n + 1;
@@ -58,7 +59,7 @@ static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *fie
   return status;
 }
 
-/* Numbers pairs in the order of their first rows */
+/* Numbers pairs and single rows in the order of their first rows, and returns their number; rows in no aggregate: -1 */
 static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
 {
   BAIInt m = 0;

@@ -2,8 +2,8 @@
 #include "levels.h"
 #include <string.h>
 
-/* Does the local sweeps of one block, starting from y, or from zero; g is the right-hand side minus the products
-   outside the block, z is work space */
+/* Does count local sweeps of one block on y, or from zero; g is the right-hand side minus the products outside the
+   block, z is work space. These three have the rows of the block only */
 static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, int from_zero, const BAIScalar *g, BAIScalar *y,
                    BAIScalar *z)
 {

@@ -32,6 +32,8 @@ BAIStatus BAIHostTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Sends entries of x to the ranks that read them, and receives those of ghosts behind the n of this rank. All peers
+   must call it. Sets given_up if it fails */
 void BAIHostExchange(BAILevelsState state, BAIHostLevel *L, BAIScalar *x)
 {
   if (!L->sends && !L->ghosts) return;
@@ -40,6 +42,8 @@ void BAIHostExchange(BAILevelsState state, BAIHostLevel *L, BAIScalar *x)
     state->given_up = 1;
 }
 
+/* Gathers b of the last level from all ranks for the caller, who solves for it, and takes the x of this rank's rows.
+   Sets given_up if that fails */
 void BAIHostRest(BAILevelsState state, BAIHostLevel *L)
 {
   const BAIInt n = L->A.n, first = state->ranks.first;

@@ -63,6 +63,7 @@ BAIStatus BAIHostMeasure(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Returns BAI_ERR_OUTDATED if the aggregates do not fit the values that the matrix of the level now has */
 BAIStatus BAIHostFits(BAILevelsState state, int level)
 {
   const BAIHostLevel *L = &state->level[level];

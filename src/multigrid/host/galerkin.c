@@ -5,7 +5,6 @@
 #include "levels.h"
 #include <string.h>
 
-/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
 void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list)
 {
   memset(first, 0, ((size_t)m + 2) * sizeof(*first));
@@ -270,6 +269,7 @@ BAIStatus BAIHostCoarse(BAILevelsState state, BAIHostLevel *L, BAIInt ghosts, co
   return status;
 }
 
+/* Overcorrects the couplings of all rows of a coarse matrix, see BAISoftenRow() */
 void BAIHostSoftenRows(BAIRows *C, const BAISides *sides, const BAILevelsSide *ghost, BAIReal over)
 {
   for (BAIInt c = 0; c < C->n; c++) BAISoftenRow(C, sides, ghost, over, c);

@@ -68,6 +68,7 @@ static BAIFindings Look(BAILevelsState state, const BAIRows *A)
   return all;
 }
 
+/* Sets the finest matrix, pattern, info and over. BAI_ERR_PATTERN if levels were made for another one */
 BAIStatus BAIHostTake(BAILevelsState state, const BAIMatrix *matrix)
 {
   BAIFindings found;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The sum of conj(x) y over the rows of an aggregate */
+/* The sum of conj(x) y over the rows of an aggregate; x and y point to columns of arrays by rows, see BAIAt() */
 static BAIScalar Dot(const BAIInt *row, BAIInt count, int modes, const BAIScalar *x, const BAIScalar *y)
 {
   BAIScalar sum = 0;
@@ -44,6 +44,7 @@ static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAI
   }
 }
 
+/* Copies the modes to state->mode, by rows, and moves the parameter fields, which becomes 1, to points */
 BAIStatus BAIHostTakeModes(BAILevelsState state)
 {
   const BAIInt n     = state->level[0].A.n;

@@ -2,8 +2,8 @@
 #include "levels.h"
 #include <string.h>
 
-/* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate
-   come last */
+/* Sets row, child and alone of all levels. Numbers rows from the last level to the first in the order of the places of
+   their aggregates; rows in no aggregate come last */
 static BAIStatus Order(BAILevelsState state)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
@@ -37,8 +37,8 @@ static BAIStatus Order(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Cuts blocks of whole aggregates: each begins with the first aggregate at or behind a multiple of step. Returns the
-   size of the largest */
+/* Sets blocks and first of a level. Blocks consist of whole aggregates: each begins with the first aggregate at or
+   behind a multiple of step. Rows in no aggregate have blocks of their own. Returns the size of the largest */
 static BAIInt Cut(BAIHostLevel *L, BAIInt step)
 {
   const BAIInt end  = L->A.n - L->alone; /* end of the last aggregate, where rows in no aggregate begin */
@@ -66,6 +66,8 @@ static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Stores the matrix of a level by places, and the damping of its sweeps, which levels with parameter like copy. If
+   values_only, the arrays are there from an earlier call */
 BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
 {
   const BAILevelsState other  = BAILevelsStateOf(state->p.like);
