@@ -69,6 +69,7 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets row to the n local rows in reverse Cuthill-McKee order */
 static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
 {
   IS              rows, cols;
@@ -188,6 +189,7 @@ PetscErrorCode BAIFindPartition(const BAI *bai, Mat Ad, BAIPartitionType *type, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets first, row and the number of blocks, by the graph of the matrix, or in reverse Cuthill-McKee order */
 static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, PetscInt n, BAIPartition *partition, BAIInt *first,
                                         BAIInt *row)
 {
@@ -227,7 +229,7 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the partition of this rank; nothing for BAI_PARTITION_NATURAL without overlap */
+/* Creates the partition of this rank; its first is NULL for BAI_PARTITION_NATURAL without overlap */
 PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partition)
 {
   const BAIPartitionType type    = bai->relax.use.partition;

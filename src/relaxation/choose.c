@@ -32,6 +32,7 @@ PetscReal BAIEpsilonOf(const BAI *bai)
   return bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
+/* Whether omega is multiplied by a tau that set-up finds */
 PetscBool BAIUsesTau(const BAI *bai)
 {
   return (PetscBool)(bai->relax.use.weight == BAI_WEIGHT_TAU || bai->relax.use.weight == BAI_WEIGHT_AUTO);
@@ -101,6 +102,7 @@ static void ChooseFaults(const BAIOptions *o, BAIInt row, BAIFault *fault)
   fault->row   = row;
 }
 
+/* Sets refine and p of a choice, which has its backend, weight and block size */
 static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
 {
   const BAIOptions *o = &bai->options;
@@ -136,6 +138,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the choices of a set-up on this rank. Ad has the local rows and columns of the matrix */
 PetscErrorCode BAIChoose(const BAI *bai, Mat Ad, BAIChoice *c)
 {
   PetscFunctionBegin;

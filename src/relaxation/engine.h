@@ -342,7 +342,7 @@ static inline BAIReal BAILocalOmega(const BAIParameters *p)
   return p->local_omega > 0 ? p->local_omega : BAI_LOCAL_DAMPING;
 }
 
-/* The share of a row with the l1 weight, where outside is its sum outside the block */
+/* The share of a row with the l1 weight, where d is |a_ii|, and outside the sum of |a_ij| outside the block */
 BAI_INLINE BAIReal BAIShareOfL1(BAIReal d, BAIReal outside)
 {
   return d / (d + outside);

@@ -8,6 +8,7 @@
 #include "engine.h"
 #include <string.h>
 
+/* The number whose hash decides on faults of row or block k: of the seed, and of k plus the first global row */
 BAI_INLINE uint64_t BAIFaultNumber(const BAIFault *fault, BAIInt k)
 {
   return ((uint64_t)fault->seed << 32) + (uint64_t)fault->row + (uint64_t)k;
@@ -33,12 +34,13 @@ BAI_INLINE int BAIFaultIsAt(const BAIFault *fault, BAIInt iteration)
     iteration < fault->last;
 }
 
+/* Whether a row of this block keeps its x in an iteration with faults */
 BAI_INLINE int BAIFaultStops(const BAIFault *fault, BAIInt row, BAIInt block)
 {
   return fault->type != BAI_FAULT_SUMS && BAIFaultHits(fault, fault->type == BAI_FAULT_BLOCKS ? block : row);
 }
 
-/* Flips one of the bits of a number at here, chosen by the row */
+/* Flips one of the bits, chosen by the row, of a number of this size at here */
 BAI_INLINE void BAIFaultFlip(const BAIFault *fault, BAIInt row, void *here, int bytes)
 {
   unsigned char *byte = (unsigned char *)here;

@@ -16,6 +16,7 @@ PetscErrorCode BAIScatterDestroy(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates the scatter of x to the nghost columns garray of Ao, and its vector, unless there is one rank; collective */
 PetscErrorCode BAIScatterCreate(BAI *bai, Mat A, Mat Ao, PetscInt nghost, const PetscInt garray[])
 {
   Vec         x;

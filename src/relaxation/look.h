@@ -39,7 +39,8 @@ BAI_INLINE void BAILookStart(BAILook *l, double tol2, BAIInt its, double rnorm2,
   l->stalls = 0;
 }
 
-/* Takes ||r||^2 = rnorm2 in iteration its and decides when to look next */
+/* Takes ||r||^2 = rnorm2 of iteration its: sets until, the iteration of the next look, and stalls, whether the norm
+   stagnates */
 BAI_INLINE void BAILookNext(BAILook *l, BAIInt its, double rnorm2)
 {
   const double slope  = its > l->from && rnorm2 < l->from2 ? 0.5 * log(l->from2 / rnorm2) / (double)(its - l->from) : 0,

@@ -9,7 +9,7 @@ static BAIInt CeilOf(BAIInt a, BAIInt b)
   return a / b + (a % b ? 1 : 0);
 }
 
-/* Chooses the number of pieces in each direction so that the fewest links between points are cut */
+/* Chooses the number of pieces in each direction, of at most points points each, so that the fewest links are cut */
 static void ChoosePieces(const BAIInt m[3], BAIInt points, BAIInt pieces[3])
 {
   double fewest = -1;
@@ -160,6 +160,7 @@ static int Stronger(Candidate a, Candidate b)
   return a.strength > b.strength || (a.strength == b.strength && a.found < b.found);
 }
 
+/* Adds a candidate; returns 0 if memory is short */
 static int Push(Heap *heap, Candidate c)
 {
   size_t at = heap->n;
@@ -273,7 +274,7 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
 }
 
 /* Whether some rows show that blocks of consecutive rows cut much, and that couplings differ so much in strength that
-   grown blocks may cut less */
+   grown blocks may cut less. Sets consecutive to the fraction that the former leave outside in these rows */
 static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *consecutive)
 {
   double all = 0, outside = 0;

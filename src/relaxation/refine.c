@@ -20,6 +20,7 @@ static PetscErrorCode IsKnown(const BAIRefinement *f, Vec b, Vec x, PetscBool *k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets bai->r to b - A x, where x is zero if guess_zero, and f->now to its norm if norm is set */
 static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
 {
   BAIRefinement *f = &bai->relax.refinement;
@@ -31,7 +32,7 @@ static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_ze
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts a new correction, whose right-hand side is the current residual. A preconditioner needs no copy of it */
+/* Starts a correction: f->rhs becomes the residual in bai->r, whose place is free then. A solver keeps x in f->base */
 static PetscErrorCode BeginCorrection(BAI *bai, Vec x, PetscBool solver)
 {
   BAIRefinement *f = &bai->relax.refinement;
@@ -83,7 +84,7 @@ static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the largest magnitude of a diagonal entry, which scales the rounding errors */
+/* Finds the largest magnitude of a diagonal entry, which scales rounding errors; forgets residual, most and learnt */
 PetscErrorCode BAIRefinementSetUp(BAI *bai)
 {
   BAIRefinement *f = &bai->relax.refinement;
@@ -112,8 +113,8 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
 
 /*
    Does what BAIIterate() does, with refinement. A preconditioner does all iterations on one correction; from a zero
-   guess b is the residual and x the correction, so that it is a fixed operator. A solver computes the residual at the
-   end of each correction, which starts from zero, without momentum
+   guess, if rnorm is NULL, b is the residual and x the correction, so that it is a fixed operator. A solver computes
+   the residual at the end of each correction, which starts from zero, without momentum
 */
 PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)

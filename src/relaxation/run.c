@@ -32,6 +32,7 @@ static PetscErrorCode ScatterGhosts(BAI *bai, Vec x, PetscBool guess_zero)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Binds the arrays of b and x, and of ghosts, if the engine does not exchange x; v gets them. A failure is noted */
 static PetscErrorCode BindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   const BAIBackend backend = bai->relax.use.backend;
@@ -48,6 +49,7 @@ static PetscErrorCode BindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ends what BindVectors() began with the same arguments: x is stored, unless this rank has failed */
 static PetscErrorCode UnbindVectors(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   const BAIBackend backend = bai->relax.use.backend;
@@ -68,6 +70,7 @@ static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does global iterations on the bound vectors, unless this rank has failed; logs them with b and x */
 static PetscErrorCode SweepVectors(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
 {
   const PetscBool ends = (PetscBool)(!step->turn || step->turn == bai->relax.info.turns);
@@ -117,6 +120,7 @@ static PetscErrorCode FindPace(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates the work vectors bai->r and bai->c, if they do not exist */
 PetscErrorCode BAINeedWork(BAI *bai, Mat A)
 {
   PetscFunctionBegin;
@@ -177,7 +181,7 @@ static PetscErrorCode TakeIn(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sends x to other ranks, if it is not yet being sent, and binds the values that have arrived */
+/* Sends x to other ranks, in the background if overlaps, and binds all vectors again; *guess_zero becomes false */
 static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscBool *guess_zero, BAIVectors *v)
 {
   PetscFunctionBegin;

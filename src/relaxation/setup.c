@@ -39,7 +39,7 @@ static PetscErrorCode ExplainKernels(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Forgets the findings of solves if the matrix is another one */
+/* Forgets the findings of solves if the matrix is another one; sets the numbers of rows and of the first one here */
 static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 {
   PetscObjectId id;

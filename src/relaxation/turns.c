@@ -22,7 +22,7 @@ static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the ghosts that a rank waits for: ghosts of preceding ranks */
+/* Sets before[k] to whether ghost k belongs to a preceding rank, for which this rank waits */
 static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[], PetscBool before[])
 {
   PetscLayout columns;
@@ -38,7 +38,7 @@ static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sends the colours of this rank's rows, or -1, to the ranks that read them */
+/* Sends the colours of this rank's rows, or -1, to ranks that read them, and gets those of ghosts; collective */
 static PetscErrorCode TellColors(BAI *bai, Vec x, Vec ghost, const BAIInt color[], BAIInt theirs[])
 {
   PetscScalar       *mine;

@@ -13,6 +13,7 @@ static BAIStatus Caught(Arguments... arguments)
   return BAICatch([&] { return function(arguments...); });
 }
 
+/* The functions of the table BAIBackendCUDA below are BAIEngine...() of engine.h */
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to pinned memory */
@@ -22,6 +23,7 @@ static void Destroy(BAIState state)
   delete state;
 }
 
+/* The device becomes the current one */
 static BAIStatus GetDevice(int device, BAIDevice *found)
 {
   cudaDeviceProp properties;

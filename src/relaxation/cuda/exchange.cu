@@ -46,6 +46,7 @@ struct BAICUDACopies_ {
   }
 };
 
+/* Writes x of the first n rows of sends to their destinations, by all threads of the grid */
 template <typename V>
 static __device__ inline void Send(int n, BAISends sends, const void *x)
 {
@@ -113,6 +114,7 @@ BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Opens the mailboxes of peers, none of which may be on this rank's device */
 static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
 {
   BAISharedDevice mine;

@@ -35,7 +35,8 @@ static __device__ inline void SetValue(const BAISliced &A, void *a, long long at
   else static_cast<BAIScalar *>(a)[at] = value;
 }
 
-/* Stores an entry outside the block, avoiding the negative zero, which rounding may produce */
+/* Stores an entry outside the block in a[at]. Negative zero, which rounding may produce, marks places without an entry
+   (see cuda/iterate.h), so it becomes positive */
 static __device__ inline void SetEntry(const BAISliced &A, void *a, long long at, BAIScalar value)
 {
   SetValue(A, a, at, (A.single ? BAIScalar(BAISingle(value)) : value) + BAIScalar(0));
@@ -56,7 +57,7 @@ struct RowPut {
   {
   }
 
-  /* at: place in the tile */
+  /* Store entry w of the row inside its block, where at is its place in the tile, or outside */
   __device__ void Inside(int w, int at, BAIScalar value)
   {
     const long long to = s.loc + (long long)w * BAI_LANES + lane;
@@ -80,7 +81,7 @@ struct RowPut {
     SetEntry(A, A.off_a, outside.a + (long long)w * outside.step, value);
   }
 
-  /* Pads a row with empty entries; in the same pattern they are there already */
+  /* Make entry w an empty one, with the column at or own; in the same pattern it is there already */
   __device__ void NoneInside(int w, int at)
   {
     if (!same_pattern) Inside(w, at, 0);
@@ -102,7 +103,7 @@ typedef struct {
   unsigned long long pattern;
 } RowSums;
 
-/* Fills rows, one for each lane */
+/* Stores the entries of a row, another one for each lane, by put, and adds them to r; the tile begins at tile_first */
 static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first,
                                       RowPut &put, RowSums &r)
 {
@@ -148,7 +149,7 @@ static __device__ inline void SumUp(T *value)
   *value = BAIOfLane(BAISumOfWarp(*value), 0);
 }
 
-/* Adds up the findings of all lanes, in each of them */
+/* Adds up d and the sums of |a_ij| of all lanes, in each of them; not the counts and the pattern */
 static __device__ inline void SumUpLanes(RowSums *r)
 {
   SumUp(&r->d);
@@ -188,13 +189,14 @@ static __device__ inline void FinishRow(const BAISliced &A, const BAIReal *given
   }
 }
 
-/* Adds the hashes of the columns of all rows, which tell whether the pattern is the one before */
+/* Adds the hashes of all threads of a thread block, which tell whether the pattern is as before; called by all */
 static __device__ inline void AddPattern(unsigned long long pattern, Findings *findings)
 {
   pattern = BAISumOfBlock<BAI_THREADS>(pattern);
   if (!threadIdx.x) atomicAdd(&findings->pattern, pattern);
 }
 
+/* Whether the row of a lane is in pieces */
 static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
 {
   for (int k = A.long_first ? A.long_first[slice] : 0; A.long_first && k < A.long_first[slice + 1]; k++) {

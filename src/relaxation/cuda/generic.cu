@@ -155,7 +155,7 @@ static __device__ __forceinline__ void SumsOutside(const BAISliced &A, const BAI
   }
 }
 
-/* Does iters local sweeps of a tile on y; with REFINED first multiplies s by scale */
+/* Does most local sweeps of a tile on y, fewer as A.iters says, with s times scale if REFINED; y is then the result */
 template <bool WATCHED, bool REFINED, typename Columns, typename V, typename I>
 static __device__ __forceinline__ void LocalSweeps(const BAISliced &A, const BAISweep &p, int tile, int most,
                                                    const Columns &loc_j, BAIReal scale, bool faulty, const V *s, I *&y,
@@ -208,8 +208,8 @@ static __device__ __forceinline__ void Update(const BAISliced &A, const BAISweep
 }
 
 /*
-   x and sums have type V. With REFINED local sweeps compute a correction of type I from zero: r is b - A x, and they
-   read r times a power of two that fits this type
+   Does the iterations of a launch for this thread block's tiles. x and sums have type V. With REFINED local sweeps
+   compute a correction of type I from zero: r is b - A x, and they read r times a power of two that fits this type
 */
 template <typename Columns, typename V, BAIOrder order, bool WATCHED, bool REFINED, typename I>
 static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, const BAISweep &p)

@@ -16,11 +16,13 @@ static __device__ inline int BAIOwnRowAt(const BAISliced &A, int tile, int i)
   return i >= A.tile_rows ? -1 : A.row ? A.row[place] : place < A.n ? place : -1;
 }
 
+/* The row that a result of BAIOwnRowAt() stands for, of an overlap too; or -1 */
 static __device__ inline int BAIRowOf(int own)
 {
   return own < -1 ? -2 - own : own;
 }
 
+/* The row at place i of a tile, of an overlap too; or -1 */
 static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
 {
   return BAIRowOf(BAIOwnRowAt(A, tile, i));
@@ -126,7 +128,7 @@ static __device__ inline bool BAIIsNoEntry(const cuda::std::complex<R> &a)
 }
 #endif
 
-/* The address in off_j of the column of a row's entry w in a slice; the column */
+/* The address in off_j of the number of entry w of a row in a slice; and the column that this number j stands for */
 static __device__ inline const int *BAIColumnAt(const BAISliced &A, const BAISlice &slice, int w, int lane)
 {
   return A.off_j + slice.off_j + (slice.by_delta ? w : (long long)w * BAI_LANES + lane);

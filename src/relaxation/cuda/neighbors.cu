@@ -17,7 +17,7 @@ enum {
 
 typedef BAIKey Pair; /* a tile, and in the lower bits a tile to wait for */
 
-/* Calls mark for each column outside its block of the rows of a tile, except long rows */
+/* Calls mark for each column outside its block of a tile's rows, and with -1 for padding, but not for long rows */
 template <typename Mark>
 static __device__ __forceinline__ void MarkSlices(const BAISliced &A, int tile, const Mark &mark)
 {
@@ -164,7 +164,8 @@ static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int 
   if (!lower) first[tile] = n;
 }
 
-/* Colours the graph of tiles on the host, as it has about a hundredth of the size of the matrix */
+/* Colours the graph of tiles on the host, as it has about a hundredth of the size of the matrix. Sets order and turns,
+   unless they are not needed and tiles have too many neighbours for a queue */
 static BAIStatus Color(BAIState state, bool needed)
 {
   const int                    tiles = state->A.tiles;

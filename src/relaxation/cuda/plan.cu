@@ -232,6 +232,7 @@ static BAIStatus TryVariant(const Family *family, const Work *work, const Varian
   return BAIStatusOf(BAI_OK);
 }
 
+/* Sets plan and room by the first variant of a family that fits; otherwise room is 0, and why says the reason */
 static BAIStatus TryFamily(const Family *family, const Work *work, BAIPlan *plan, int *room, char why[REASON])
 {
   *room = 0;
@@ -296,6 +297,7 @@ static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   return BAIStatusOf(BAI_ERR_KERNEL);
 }
 
+/* Allocates memory for the vectors of tiles, if shared memory is too small */
 static BAIStatus NeedScratch(BAIState state, const BAIPlan *plan)
 {
   const int grid = plan->handed ? state->A.tiles : plan->grid;
@@ -307,6 +309,7 @@ static BAIStatus NeedScratch(BAIState state, const BAIPlan *plan)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Allocates the counts of iterations by which tiles wait for each other */
 static BAIStatus NeedDone(BAIState state)
 {
   if (state->done) return BAIStatusOf(BAI_OK);

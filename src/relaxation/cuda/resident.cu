@@ -22,8 +22,8 @@ static __device__ __forceinline__ void SumOfWarp(BAIReal value, BAIReal *sums)
   if (i % BAI_LANES == 0) sums[i / BAI_LANES] = value;
 }
 
-/* Takes this tile's share of ||b - A x||^2 after a barrier; the last to arrive decides whether the solve ends, and when
-   tiles that wait for each other synchronize next */
+/* Takes this tile's share r2 of ||b - A x||^2 after a barrier; the last to arrive decides whether the solve is over,
+   and when tiles that wait for each other synchronize next. last, over and next_look are in shared memory */
 template <BAIOrder order>
 static __device__ __forceinline__ void DecideTogether(const BAISliced &A, const BAISweep &p, const BAIStop &stop,
                                                       int epoch, int iteration, BAIReal r2, BAIReal *sums, int &last,
@@ -53,6 +53,7 @@ static __device__ __forceinline__ void DecideTogether(const BAISliced &A, const 
   __syncthreads();
 }
 
+/* Stores the sum of value over the thread block in *to; called by all threads */
 static __device__ __forceinline__ void PublishSum(BAIReal value, BAIReal *sums, BAIReal *to)
 {
   const BAIReal sum = BlockSum(value, sums);

@@ -11,6 +11,7 @@ enum {
 
 static const BAIOrder AT_REST = BAI_FLAGS; /* x does not change meanwhile, so it is read as if flags ensured that */
 
+/* Sets partial of a slice, by a warp, to the sum of |b - A x|^2 over its own rows; called after BAIPiecesRun() */
 template <typename Columns, typename V>
 static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const void *at_b, const void *at_x,
                                                    const void *at_ghost, BAIReal *partial)
@@ -81,7 +82,7 @@ static __global__ void AddUp(BAISliced A, bool entries, long long n, const void 
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
-/* The sum of n numbers in a fixed order; parts has room for SUMS partial sums */
+/* Sums n numbers in a fixed order; parts has room for SUMS partial sums. from, parts and sum are on the device */
 static BAIStatus SumOf(BAIState state, int n, const BAIReal *from, BAIReal *parts, BAIReal *sum)
 {
   const int blocks = std::min((n + BAI_THREADS - 1) / BAI_THREADS, (int)SUMS);
@@ -111,7 +112,7 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   return BAIStalled(state);
 }
 
-/* The sum of |a_k| of all entries */
+/* Sets *sum, on the host, to the sum of |a_k| of n entries on the device */
 static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
 {
   const int    blocks = (int)std::min((n + BAI_THREADS - 1) / BAI_THREADS, (long long)SUMS);

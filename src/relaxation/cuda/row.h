@@ -21,6 +21,7 @@ struct RowInside {
   BAIReal  d2; /* |a_ii|^2 */
   unsigned j[LOC / 2];
 
+  /* Loads the row of a lane of slice S at a place, and its b from rhs; row is -1 in a lane without one */
   __device__ void Load(const BAISliced &A, const BAISlice &S, const V *rhs, int lane, int row, int place, V dinv)
   {
     const uint16_t *col   = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
@@ -57,6 +58,7 @@ struct Row : RowInside<LOC> {
   V   off_a[OFF];
   int off_j[OFF];
 
+  /* Places without an entry get a zero, and the column elsewhere */
   __device__ void Load(const BAISliced &A, const V *rhs, int slice, int lane, int row, int place, int elsewhere,
                        unsigned char *)
   {

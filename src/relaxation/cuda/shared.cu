@@ -15,7 +15,7 @@ typedef struct {
 static_assert(sizeof(Handle) <= sizeof(BAISharedHandle), "a handle holds it");
 static_assert(sizeof(cudaUUID_t) <= sizeof(BAISharedDevice), "it holds what identifies a device");
 
-/* Gets the identity of a device, which takes a millisecond, so it is stored */
+/* Gets the identity of the current device, which takes a millisecond, so it is stored */
 static BAIStatus Device(BAISharedDevice *identity)
 {
   static std::mutex                 mutex;
@@ -33,6 +33,7 @@ static BAIStatus Device(BAISharedDevice *identity)
   return BAIStatusOf(BAI_OK);
 }
 
+/* The error BAI_ERR_PEERS of a call what; clears the error of the run time */
 static BAIStatus Refuse(const char *what, cudaError_t error)
 {
   (void)cudaGetLastError();

@@ -34,7 +34,7 @@ static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, BAIT
   return BAIStatusOf(BAI_OK);
 }
 
-/* Puts the rows of each block, or of several small ones, into a tile */
+/* Puts the rows of each block, or of several small ones, into a tile; sets tile_rows, tiles and the arrays of places */
 static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
 {
   BAISliced *A    = &state->A;

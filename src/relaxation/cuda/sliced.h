@@ -9,6 +9,7 @@ static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
   return BAIRowAt(A, slice / A.tile_slices, (slice % A.tile_slices) * BAI_LANES + lane);
 }
 
+/* The place of a lane of a slice; the block of a place, and that of a lane whose row is row, or -1 if that is */
 static __device__ inline int PlaceOfLane(const BAISliced &A, int slice, int lane)
 {
   return slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane;
@@ -24,7 +25,7 @@ static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane
   return row < 0 ? -1 : BlockAt(A, PlaceOfLane(A, slice, lane));
 }
 
-/* The place in a block of a column of the square part of the matrix, or -1 */
+/* The place of a column of the square part of the matrix if it is in a block, also in its overlap; otherwise -1 */
 static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col)
 {
   if (!A.row) return (unsigned)(col - block * A.block_size) < (unsigned)A.block_size ? col : -1;
@@ -42,6 +43,7 @@ static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col
   return low < last && BAIRowOf(A.row[low]) == col ? low : -1;
 }
 
+/* Number of entries of a row, including those of ghosts */
 static __device__ inline int Length(const BAIMatrix &M, int row)
 {
   return (int)(M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits.h>
 
-/* Iterates over the columns of a row outside its block, in the order of the matrix, and counts those inside */
+/* Iterates over at most most columns of a row outside its block, in the order of the matrix; counts those inside */
 struct Outside {
   const BAISliced *A;
   const BAIMatrix *M;
@@ -19,7 +19,7 @@ struct Outside {
   {
   }
 
-  /* INT_MAX at the end */
+  /* The next column, ghosts from n on; INT_MAX at the end */
   __device__ int Next()
   {
     for (; part < (M->nghost ? 2 : 1) && left; part++, k = part == 1 && M->nghost ? M->B.i[row] : 0) {
@@ -50,7 +50,7 @@ typedef struct {
   int row, block, inside, diagonal, has;
 } OfRow;
 
-/* Counts the rows of those threads of a thread block that ask for it, with all threads on each row */
+/* Returns the counts of a thread's row if it asks for them, with all threads on each such row; called by all */
 static __device__ inline OfRow CountTogether(const BAISliced &A, const BAIMatrix &M, int row, int block, bool asks)
 {
   __shared__ OfRow rows[BAI_THREADS];

@@ -280,13 +280,15 @@ BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
 /* Stores the entries of a matrix on the device, with columns or into the same pattern: BAI_ERR_PATTERN if it is another
    one */
 BAIStatus BAISlicesFill(BAIState, const BAIMatrix *, bool same_pattern);
+/* Store a matrix, or new values of it, from the host or the device, and get the shares as BAIEngineShares() */
 BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
 BAIStatus BAISlicedShares(BAIState, BAIReal *share);
 /* Unless done before, find the graph of the tiles; and the order of their turns, which is left out if it is neither
    needed nor useful */
-BAIStatus   BAINeighborsCreate(BAIState);
-BAIStatus   BAITurnsCreate(BAIState, bool needed);
+BAIStatus BAINeighborsCreate(BAIState);
+BAIStatus BAITurnsCreate(BAIState, bool needed);
+/* The kernel of a family for this matrix, or NULL if there is none; watched: with faults or statistics */
 const void *BAIResidentKernel(const BAISliced *, BAIOrder, bool in_shared);
 const void *BAIStreamKernel(const BAISliced *);
 const void *BAIOnceKernel(const BAISliced *, BAIOrder);
@@ -294,12 +296,14 @@ const void *BAIGenericKernel(const BAISliced *, bool refined, bool watched);
 /* Chooses the kernel of a mode, with momentum or without, and allocates its memory; explains the choice in one line */
 BAIStatus BAIPlanCreate(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanExplain(BAIState, BAIMode, char *text, size_t size);
+/* Operations of BAIBackendOps, see BAIEngine...() in engine.h, like others below without a comment */
 BAIStatus BAISweepPrepare(BAIState, BAIMode);
 BAIStatus BAISweepRun(BAIState, BAIInt count, const BAIStep *);
 BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
 /* The error of a launch that gave up, as far as the host knows. After BAI_ERR_STALLED the state can be used further;
    after an absent rank, ranks remain out of step */
 BAIStatus BAIStalled(BAIState);
+/* Allocates the memory of residual norms, and the results that the host reads */
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 /* vectors.cu: round to single precision, times the state's scale, and back; round the matrix that local sweeps read, if
@@ -316,12 +320,12 @@ BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
 BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
-void      BAICUDAExchangeDestroy(BAIState);
+/* Disconnects, and frees the mailbox, when no peer has it open */
+void BAICUDAExchangeDestroy(BAIState);
 /* Sums of |a_ij|, i != j, inside and outside the blocks, see BAIEngineSums(); waits for the device */
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x);
-/* stats.cu */
+/* Allocates the counts of statistics, and sets them to 0 */
 BAIStatus BAIStatsCreate(BAIState);
 BAIStatus BAIStatsGet(BAIState, BAIStats *);
-/* fault.cu */
 BAIStatus BAICUDAFlip(BAIState, BAIInt *flipped);

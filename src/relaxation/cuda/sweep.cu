@@ -13,6 +13,7 @@ static bool NeedsMomentum(BAIState state, BAIMode mode)
   return state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
 }
 
+/* Allocates the iterates that a plan needs, unless they exist */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
   if (plan->momentum && mode != BAI_MODE_SYNC && !state->before)
@@ -103,7 +104,7 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Omits momentum in the first iteration, if the previous iterate is not where the kernel expects it */
+/* Omits momentum in the first iteration, if the previous iterate is not where the kernel expects it; sets has_before */
 static void Continue(BAIState state, const BAIPlan *plan, BAISweep *p)
 {
   const BAIBefore left = !plan->momentum ? BAI_BEFORE_NOWHERE

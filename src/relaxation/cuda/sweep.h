@@ -75,6 +75,7 @@ static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISw
   return A.share ? s.local_omega * A.share[place] : s.local_omega;
 }
 
+/* Waits until a tile has done this number of iterations of the launch, or a wait has timed out; called by one thread */
 static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)
 {
   const int *done   = s.done + tile;

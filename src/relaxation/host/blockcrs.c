@@ -41,7 +41,7 @@ static void SetValue(int single, void *a, BAIInt k, BAIScalar value)
 
 typedef struct {
   BAIReal inside, outside;
-  int     different, unit;
+  int     different, unit; /* the pattern is another one; 1 replaces a_ii */
 } RowSums;
 
 /* Stores the entries of a row; with same_pattern, checks that their columns are already there */
@@ -103,6 +103,7 @@ static void RoundInside(BAIBlockCRS *A)
   for (BAIInt k = 0; k < A->loc_i[A->places]; k++) ((BAISingle *)A->sweep_a)[k] = (BAISingle)((BAIScalar *)A->loc_a)[k];
 }
 
+/* Stores all values, and what depends on them; BAI_ERR_PATTERN, or BAI_ERR_DIAGONAL with the first bad row */
 static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameters *p, int same_pattern)
 {
   BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
@@ -145,6 +146,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
   return bad < A->n ? status : BAIStatusOf(BAI_OK);
 }
 
+/* Refers to the arrays of a partition, and sets place and block of each row */
 static BAIStatus TakePartition(BAIBlockCRS *A, const BAIPartition *partition)
 {
   A->blocks = partition->blocks;

@@ -33,10 +33,12 @@ typedef struct {
   int     single, sweep_single;
 } BAIBlockCRS;
 
+/* Stores a matrix; A is zero on entry, and must be destroyed after an error too. The partition must outlive it */
 BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIBlockCRS *);
 BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *, const BAIMatrix *, const BAIParameters *);
 void      BAIBlockCRSDestroy(BAIBlockCRS *);
 
+/* Bytes of a value of loc_a and off_a, and of sweep_a and dinv; value k of the former */
 static inline size_t BAIValueSize(const BAIBlockCRS *A)
 {
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
@@ -75,7 +77,7 @@ static inline BAIInt BAIBlockOfRow(const BAIBlockCRS *A, BAIInt row)
   return A->block ? A->block[row] : row / A->block_size;
 }
 
-/* The row of the matrix at a place, and its place relative to its block */
+/* The row of the matrix at a place */
 static inline BAIInt BAIRowAt(const BAIBlockCRS *A, BAIInt place)
 {
   return A->row ? A->row[place] : place;

@@ -37,7 +37,7 @@ static void Neighbors(const BAIState state, int ghosts, int *seen, int *end, int
   }
 }
 
-/* Finds the graph of the groups; the caller frees its lists */
+/* Finds the graph of the groups, with ghosts or without; the caller frees first and lower, after an error too */
 static BAIStatus FindGraph(BAIState state, int ghosts, int **first, int **lower)
 {
   const size_t n    = (size_t)state->groups + 1;

@@ -24,6 +24,7 @@ BAIStatus BAIHostShare(BAIState state, BAIInt peers, BAIHandle *handle)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Allocates the arrays of a connection; BAIHostDisconnect() frees them after an error too */
 static BAIStatus AllocateExchange(BAIState state, const BAIPeers *peers)
 {
   BAIHostExchange *e     = &state->exchange;
@@ -39,6 +40,8 @@ static BAIStatus AllocateExchange(BAIState state, const BAIPeers *peers)
                                                                                        : BAIStatusOf(BAI_ERR_MEMORY);
 }
 
+/* BAIEngineConnect(): opens the mailboxes of peers, and sorts the sent rows by block, with the place of each in its
+   peer's mailbox */
 BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
 {
   BAIHostExchange *e     = &state->exchange;
@@ -104,6 +107,7 @@ static double Seconds(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Waits until each peer's flag has reached an exchange; BAI_ERR_ABSENT after BAI_PEER_SECONDS */
 static BAIStatus WaitForPeers(const BAIHostExchange *e, BAIFlag exchange, const BAIFlag *flags)
 {
   const time_t start = time(NULL);

@@ -5,6 +5,7 @@
 #include "host.h"
 #include <stdlib.h>
 
+/* The functions of the table BAIBackendHost below are BAIEngine...() of engine.h */
 static void DestroyState(BAIState state)
 {
   BAIBlockCRSDestroy(&state->A);
@@ -178,7 +179,6 @@ static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Gets the factor of the damping of each row */
 static BAIStatus Shares(BAIState state, BAIReal *share)
 {
   const BAIBlockCRS *A = &state->A;

@@ -47,6 +47,7 @@ struct BAIState_ {
   BAIHostExchange  exchange;
 };
 
+/* Finds the turns of this rank's groups; then BAIEngineColor() and BAIEngineTakeTurns() */
 BAIStatus BAIHostColor(BAIState);
 BAIStatus BAIHostColorRows(BAIState, const BAIInt *ghost, BAIInt *color);
 BAIStatus BAIHostTakeTurns(BAIState, BAIInt turns, const BAIInt *color);
@@ -57,6 +58,7 @@ void BAIHostSweepMixed(BAIState, BAIInt count, const BAIStep *);
 void BAIHostResidual(BAIState, BAIReal *norm2);
 void BAIHostResidualSingle(BAIState, BAIReal *norm2);
 
+/* The functions BAIEngine...() of engine.h, and exchange() and worked() of BAIBackendOps */
 BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
 BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts, int swept);
@@ -71,6 +73,7 @@ static inline BAIInt BAIGroupEnd(BAIState state, BAIInt group)
                                                                              : state->A.blocks;
 }
 
+/* x_i of the caller, which the engine holds times scale */
 static inline BAIScalar BAIGetX(BAIState state, BAIInt i)
 {
   return state->A.single ? BAILoad((BAIAtomicSingle *)state->x, i) / state->scale : BAILoad((BAIAtomic *)state->x, i);

@@ -20,6 +20,7 @@ static BAIStatus Refuse(const char *what)
   return BAIStatusBecause(BAI_ERR_PEERS, what, strerror(errno));
 }
 
+/* Maps an object of this name to *memory; with O_CREAT in flags creates it, and removes it again after an error */
 static BAIStatus MapObject(const char *name, int flags, size_t bytes, void **memory)
 {
   const int file = shm_open(name, flags | O_RDWR, 0600);
@@ -43,6 +44,7 @@ static BAIStatus MapObject(const char *name, int flags, size_t bytes, void **mem
   return status;
 }
 
+/* The functions BAIShared...() of ../shared.h */
 static BAIStatus CreateObject(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {
   static _Atomic(unsigned) number;

@@ -43,12 +43,13 @@ typedef struct {
   const BAIFault *fault; /* faults of this iteration, or NULL */
 } Update;
 
+/* The faults to simulate in an iteration of this call, counted from 0; or NULL */
 static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
 {
   return step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL;
 }
 
-/* The parameters of an iteration's updates */
+/* The parameters of the updates of an iteration, counted from 0 in this call, which write to next */
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, Atomic *next)
 {
   const BAIReal omega    = step->fourth_kind ? step->omega * BAIFourthKindOmega(step->done + iteration) : step->omega;
@@ -63,6 +64,7 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
   return update;
 }
 
+/* Flips a bit of s for each of the m rows from place first on that is hit, if faults are of this type */
 static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, BAIInt m, Inner *s)
 {
   for (BAIInt i = 0; i < m; i++) {
@@ -72,6 +74,7 @@ static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, 
   }
 }
 
+/* Whether a row keeps its x because of faults, which may be NULL */
 static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
 {
   return fault && BAIFaultStops(fault, row, BAIBlockOfRow(A, row));
@@ -118,7 +121,8 @@ static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Val
   return scale;
 }
 
-/* Does the local sweeps, which find y, or with refinement the correction y - x from zero */
+/* Does a global iteration of a block. Local sweeps find y, or with refinement the correction y - x from zero; then own
+   rows get x in u.next, and their previous x in state->before. Each thread has a part of state->work */
 static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A       = &state->A;
@@ -220,6 +224,7 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
   }
 }
 
+/* Blocks of an iteration write x at once, in any order; all are done before the next iteration */
 static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
 {
 #pragma omp parallel num_threads(state->p.threads)
@@ -305,7 +310,7 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
 }
 
 #if !defined(BAI_IN_MIXED)
-/* Summed block by block, in the same order for any number of threads */
+/* This rank's share of ||b - A x||^2, summed block by block, in the same order for any number of threads */
 void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
 {
   const BAIBlockCRS *A = &state->A;
