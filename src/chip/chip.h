@@ -94,6 +94,7 @@ typedef struct {
 /* systems.cu: puts a matrix with a positive diagonal and at most longest entries in a row on the chip, if it fits; sets
    chip->on. hermitian chooses the method. Vectors are on the device */
 BAIStatus BAIChipSetUp(BAIChip *, BAIContext *, const BAIRows *, const BAINumbering *, int hermitian, int longest);
+/* Frees what does not belong to the context */
 void      BAIChipDestroy(BAIChip *);
 BAIStatus BAIChipSolve(BAIChip *, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                        BAILevelsMonitor, void *context, BAILevelsSolution *);
@@ -111,7 +112,7 @@ typedef struct {
   int length, each, threads;
 } BAIChipShape;
 
-/* shape.cu: the kernels, and whether one can be launched with these parts */
+/* shape.cu: the kernels, and whether one can be launched with these parts, in which its launch is stored */
 extern const BAIChipShape BAIChipShapes[BAI_CHIP_SHAPES];
 BAIStatus                 BAIChipPlan(BAIChip *, int shape, BAIChipParts *, bool *fits);
 /* pipelined.cu, bicgstab.cu: the kernel of a shape */

@@ -37,7 +37,8 @@ __device__ __noinline__ void BeginTests(Cold *cold, double rtol, double abstol, 
   BAIStallBegin(&cold->stall, 0, norm2);
 }
 
-/* Takes the sums of squares of r = b - A x and of D^-1 r, and returns the reason to end, or reason */
+/* Takes the sums of squares of r = b - A x and of D^-1 r, and returns the reason to end, or reason, the one so far or
+   GO_ON. looks: r is not that of the guess, so BAITestEnds() decides */
 __device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, double scaled, double abstol, bool looks,
                                   int reason)
 {
@@ -88,6 +89,7 @@ struct Control {
     }
     Limits(p);
   }
+  /* Sets goal2, most2, least2 and most, the limits of Looks(), from the state of the tests */
   __device__ void Limits(const Problem &p)
   {
     goal2  = cold->test.goal * cold->test.goal;

@@ -47,6 +47,7 @@ public:
   static constexpr int ROWS_EACH = EACH, SWEEPS = LEN > 8 ? 2 : 4,
                        IN_FLIGHT = LEN > 8 ? 8 : 2; /* halos that a thread loads at once */
 
+  /* Reads this thread's entries; threads that make sums have none */
   __device__ void Read(const Team &t, unsigned char *)
   {
     const BAIChipMatrix &A     = t.p.A;
@@ -95,6 +96,7 @@ class InShared {
 public:
   static constexpr int ROWS_EACH = EACH, SWEEPS = 1, IN_FLIGHT = 4;
 
+  /* Copies the part's entries to shared memory, at shared; all threads call it, and a barrier must follow */
   __device__ void Read(const Team &t, unsigned char *shared)
   {
     const BAIChipMatrix &A    = t.p.A;
@@ -117,6 +119,7 @@ public:
     inside = in;
   }
 
+  /* As in InRegisters, by all threads that have rows, which meet in it */
   template <bool INSIDE>
   __device__ void Multiply(const Team &t, const BAIReal *v, BAIReal (&out)[EACH]) const
   {

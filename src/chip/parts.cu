@@ -240,6 +240,7 @@ static __global__ void Scalings(BAIRows A, bool hermitian, BAIReal *scaling)
   scaling[row] = hermitian ? 1 / sqrt(d) : 1 / d;
 }
 
+/* Stores the values of L A R in the order of FillPattern(), L and R, and the heaviest row of each part in M.heaviest */
 static __global__ __launch_bounds__(THREADS) void FillValues(BAIRows A, BAIChipMatrix M, const int *place,
                                                              bool hermitian, const BAIReal *scaling)
 {
@@ -475,7 +476,7 @@ static double Cycles(int processors, int systems, int at_once, int parts, double
   return waves * (BAI_CHIP_WAITING + blocks * entries * (shared ? BAI_CHIP_IN_SHARED : BAI_CHIP_IN_REGISTERS));
 }
 
-/* Estimates the clock cycles of an iteration of this number of systems */
+/* Cycles() for parts that exist */
 static double CyclesOf(BAIChip *chip, int systems, const BAIChipParts &parts)
 {
   const BAIChipMatrix &M       = parts.A;

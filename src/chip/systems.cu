@@ -39,6 +39,7 @@ static BAIStatus Reset(const BAIChip *chip, const BAIChipParts &parts, BAIChipBu
   return BAIStatusOf(BAI_OK);
 }
 
+/* Allocates the buffers of a number of systems, which need a Reset() */
 static BAIStatus Allocate(BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers *buffers, int systems)
 {
   const size_t n = (size_t)systems;
@@ -105,6 +106,7 @@ static BAIStatus Wait(BAIChip *chip)
   return BAIStatusBecause(BAI_ERR_STALLED, "a solve on the chip", "a thread block waited too long for another");
 }
 
+/* Launches the kernel for one system, and waits for the result in chip->told */
 static BAIStatus LaunchOne(BAIChip *chip, Problem *p)
 {
   chip->told->stalled = 0;

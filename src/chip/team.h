@@ -40,6 +40,7 @@ struct Problem {
   BAIChipResult      *result;
 };
 
+/* The value with tag as its lowest bit; and whether the lowest bit of a value is not tag */
 __device__ inline double Tagged(double value, int tag)
 {
   return __hiloint2double(__double2hiint(value), (__double2loint(value) & ~1) | tag);
@@ -97,6 +98,7 @@ enum {
   ROWS,      /* the threads that have rows */
   TAKEN      /* sums are ready for all */
 };
+/* Waits until this number of threads is at the barrier, this one included */
 __device__ inline void Meet(int barrier, int threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
@@ -141,7 +143,8 @@ struct Team {
   {
   }
   __device__ bool MakesSums() const { return (int)threadIdx.x >= owners; }
-  __device__ int  Row(int k) const { return (int)threadIdx.x + k * owners; }
+  /* The place of this thread's k-th row, which may be beyond rows */
+  __device__ int Row(int k) const { return (int)threadIdx.x + k * owners; }
 
   /* Gives this thread's share of sums to the last warp, which has it at the next meeting; by threads that have rows */
   template <int N>
@@ -154,6 +157,7 @@ struct Team {
       room.red[((meeting & 1) * N + lane / (WARP / N)) * WARP + (int)threadIdx.x / WARP] = value[0];
     given = true;
   }
+  /* Meeting of the threads that have rows, and after Give() of the last warp too, which then has their shares */
   __device__ void MeetRows()
   {
     if (given) Meet(GIVEN, (int)blockDim.x);
@@ -171,7 +175,7 @@ struct Team {
     exchange += exchanged;
   }
 
-  /* v = m in all places that this thread block reads, own places and halos; by threads that have rows */
+  /* v = m, which gets the tag, in all places read here, own ones and halos; by threads that have rows */
   template <int IN_FLIGHT, int EACH>
   __device__ void Exchange(BAIReal (&m)[EACH])
   {
@@ -311,6 +315,7 @@ __device__ inline void TakeCorrection(const Team &t, BAIReal (&x)[EACH], BAIReal
   for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? t.room.base[t.Row(k)] : 0;
 }
 
+/* Divides shared memory for sets of N sums; rest is set to where the matrix may have its entries */
 template <int N>
 __device__ inline Room RoomOf(const BAIChipMatrix &A, unsigned char *shared, unsigned char **rest)
 {

@@ -24,6 +24,7 @@ BAI_INLINE int BAINextDirection(BAICGDirection *d, BAIReal ru, BAIReal uw, BAIRe
   return ru > 0 && d->ps > 0;
 }
 
+/* The residual norm at which a solve has converged */
 BAI_INLINE BAIReal BAIToleranceOf(BAIReal rtol, BAIReal abstol, BAIReal bnorm)
 {
   return rtol * bnorm > abstol ? rtol * bnorm : abstol;
@@ -77,6 +78,7 @@ typedef struct {
   double last_scaled; /* ||D^-1 (b - A x)|| in the last test that ||b - A x|| passed */
 } BAITest;
 
+/* Begins tests; unless the first one passes, its norm must be at most half of rnorm */
 BAI_INLINE void BAITestBegin(BAITest *test, double tolerance, double rnorm)
 {
   test->tolerance = test->goal = tolerance;
@@ -84,6 +86,7 @@ BAI_INLINE void BAITestBegin(BAITest *test, double tolerance, double rnorm)
   test->last_scaled            = INFINITY;
 }
 
+/* Whether ||b - A x|| is at most the tolerance, and ||D^-1 (b - A x)|| at most limit, 0 for none */
 BAI_INLINE int BAITestPasses(const BAITest *test, double rnorm, double scaled, double limit)
 {
   return rnorm <= test->tolerance && (!(limit > 0) || scaled <= limit);
@@ -110,8 +113,8 @@ BAI_INLINE int BAITestEnds(BAITest *test, double rnorm, double scaled, double li
   return 1;
 }
 
-/* BAITestEnds() after a run of the method that ended for any reason: even one that did max_it iterations may have
-   converged */
+/* BAITestEnds() after a run of the method that ended for any reason, which is updated: even one that did max_it
+   iterations may have converged. Returns whether the solve ends */
 BAI_INLINE int BAITestRun(BAITest *test, double rnorm, double scaled, double limit, BAILevelsReason *reason)
 {
   if (*reason == BAI_LEVELS_CONVERGED) return BAITestEnds(test, rnorm, scaled, limit, reason);

@@ -34,6 +34,7 @@ static NVML LoadNVML(void)
   return nvml;
 }
 
+/* Reads the counter of a GPU, whose handle is kept for the next call. Without a counter meter is unchanged */
 static void ReadGPU(const BAIDevice *gpu, BAIEnergyMeter *meter)
 {
   static NVML          nvml;
@@ -58,6 +59,7 @@ static void ReadGPU(const BAIDevice *gpu, BAIEnergyMeter *meter)
   meter->gpu       = (long long)energy;
 }
 
+/* Reads the number in a file of a processor package; returns whether there is one */
 static int ReadNumber(int zone, const char file[], long long *number)
 {
   char  name[96];

@@ -18,7 +18,7 @@ static PetscErrorCode CopyMatrix(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes ||r_J||^2 of this rank's blocks, and the number of those that are NaN */
+/* Computes ||r_J||^2 of this rank's blocks J */
 static PetscErrorCode BlockNorms(const BAI *bai, Vec r, PetscReal *norm2)
 {
   const BAIWatch    *w = &bai->research->watch;
@@ -106,6 +106,7 @@ PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Flips a bit of x, or of the engine's copy of the matrix, in each row that the faults hit; all ranks call it */
 static PetscErrorCode FlipBits(BAI *bai, Vec x)
 {
   const BAIFault *fault   = &bai->relax.use.p.fault;
@@ -184,6 +185,7 @@ static PetscBool IsBad(const BAI *bai, PetscInt block)
   return (PetscBool)(PetscIsInfOrNanReal(norm2) || (bai->options.momentum == 0.0 && norm2 > most2));
 }
 
+/* Sets x in bad blocks to its value at the last look */
 static PetscErrorCode ResetBlocks(BAI *bai, Vec x)
 {
   const BAIWatch    *w = &bai->research->watch;
@@ -200,7 +202,8 @@ static PetscErrorCode ResetBlocks(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Counts rows that have not changed in several looks, though an update would have changed them; x is good */
+/* Sets lost to the number of this rank's rows that have not changed in several looks, though an update would have
+   changed them. x has no bad blocks; most is the largest residual of a row */
 static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost)
 {
   BAIWatch          *w = &bai->research->watch;
@@ -245,7 +248,7 @@ static PetscErrorCode SumOverRanks(const BAI *bai, PetscInt *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stores x as good, for later comparison */
+/* Stores x, which has no bad blocks, as good. Rows that are no longer updated are handed to others */
 static PetscErrorCode AcceptIterate(BAI *bai, PetscInt its, Vec x)
 {
   BAIWatch *w     = &bai->research->watch;
@@ -275,7 +278,7 @@ static PetscErrorCode AcceptIterate(BAI *bai, PetscInt its, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Detects and repairs faults; afterwards x, the norm and the rest of the step are updated */
+/* Detects and repairs faults, given the engine's norm; afterwards x, the norm and the rest of the step are updated */
 static PetscErrorCode DetectFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
 {
   BAIWatch       *w       = &bai->research->watch;
@@ -339,7 +342,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds whether the norm no longer falls, and no repair is left */
+/* Sets watch.stagnates if the norm no longer falls, and no repair, such as a new copy of the matrix, is left */
 static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
 {
   BAIWatch *w = &bai->research->watch;

@@ -41,7 +41,7 @@ PetscErrorCode BAIStatsStart(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the residual norms before, after from iterations, and now, after to iterations */
+/* Estimates count.after from the residual norms before, after from iterations, and now, after to iterations */
 void BAIStatsLook(BAI *bai, PetscInt from, PetscReal before, PetscInt to, PetscReal now, PetscReal tolerance)
 {
   const PetscReal fall = before > now && now > 0.0 ? PetscLogReal(before / now) / (PetscReal)(to - from) : 0.0;
@@ -83,7 +83,7 @@ static PetscErrorCode SortUpdates(MPI_Comm comm, const BAIStats *mine, Statistic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums the energy of all ranks' GPUs, each counted once */
+/* Sums the energy of all ranks' GPUs, each counted once, and of the processors */
 static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
 {
   const MPI_Comm  comm = PetscObjectComm(bai->obj);
@@ -110,6 +110,7 @@ static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Merges the statistics of all ranks, which call it together; numbers of updates on the first rank only */
 static PetscErrorCode CollectStatistics(BAI *bai, Statistics *s)
 {
   const MPI_Comm comm = PetscObjectComm(bai->obj);

@@ -40,20 +40,24 @@ typedef struct {
   long long    bytes; /* size of these allocations */
 } BAIContext;
 
+/* The status for an error of the call what; clears the last error of CUDA */
 BAIStatus BAICUDAStatus(cudaError_t, const char *what);
 /* Makes a device current: by its number modulo the number of devices; a negative number keeps the current one */
 BAIStatus BAICUDASetDevice(int device);
 /* BAI_ERR_CAPTURE if the stream is being captured. On the legacy default stream it also fails while another stream is
    captured that waits for it */
 BAIStatus BAICUDAIsReady(void *stream);
+/* Initializes the context, makes the device current, and finds its capabilities; fails like BAICUDAIsReady() */
 BAIStatus BAIContextOpen(BAIContext *, int device, void *stream);
 /* Frees everything that the context owns */
 void BAIContextClose(BAIContext *);
-/* Allocates device memory that lives as long as the context; at least one byte, so that it is not NULL */
+/* Allocates device memory that lives as long as the context, never NULL; pointer is the address of a pointer to it */
 BAIStatus BAICUDAAllocate(BAIContext *, size_t bytes, void *pointer);
-void      BAICUDAFree(BAIContext *, size_t bytes, void *pointer);
+/* Frees such memory earlier, in stream order; bytes is not used */
+void BAICUDAFree(BAIContext *, size_t bytes, void *pointer);
 /* Frees the allocations since the context owned this number of them, if nothing was freed since */
-void      BAICUDAFreeSince(BAIContext *, int owned);
+void BAICUDAFreeSince(BAIContext *, int owned);
+/* Waits until the work in the stream is done */
 BAIStatus BAICUDAWait(BAIContext *);
 /* Gets a piece of zeroed host memory that kernels write, of BAI_PINNED_BYTES */
 BAIStatus BAIPinnedGet(void *pointer);

@@ -6,6 +6,7 @@
 
 #include "context.h"
 
+/* The value of the lane lanes later, or of this lane if there is none; and the value of a lane */
 template <typename T>
 static __device__ inline T BAIShuffleDown(T value, int lanes)
 {

@@ -88,8 +88,7 @@ PetscErrorCode KSPBAIPrepare(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Raises an error without a matrix. Prepares the KSP, unless KSPSolve() will scale the matrix before it calls the
-   solver */
+/* Prepares the KSP, unless KSPSolve() will scale the matrix before; an error without a matrix */
 PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
   PetscBool matrix;
@@ -152,8 +151,8 @@ static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests ||b - A x|| of a nonzero guess, and sets the norm in t to which the convergence test relates its tolerances.
-   May set ksp->reason */
+/* Tests ||b - A x|| of a nonzero guess, which may set ksp->reason, and sets t->bnorm2, to which tolerances are
+   relative */
 static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;

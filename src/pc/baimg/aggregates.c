@@ -68,7 +68,8 @@ PetscErrorCode BAIAggregatesDestroy(BAIAggregates *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Checks that every aggregate has rows, at most as many as a block; returns in rows the number of rows of each */
+/* Raises an error unless every aggregate has rows, at most as many as a block, and the unknowns of a point are in the
+   same one. of has the aggregates of n local rows; rows, which must be zeros, gets the number of rows of each */
 static PetscErrorCode CheckAggregates(PetscInt n, PetscInt unknowns, const PetscInt of[], PetscInt rows[])
 {
   PetscInt count = 0;

@@ -2,6 +2,7 @@
 #include "../../multigrid/hierarchy.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
+/* Makes the levels; if the KSP has deferred that, old levels only cease to be ready */
 static PetscErrorCode PCSetUp_BAIMG(PC pc)
 {
   BAI *bai = (BAI *)pc->data;
@@ -17,8 +18,8 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the precision of levels unless the user has. harmless: the KSP keeps the residual itself, so rounding in the
-   levels does no harm */
+/* Chooses in h->single the precision of the next levels unless the user has. harmless: the KSP keeps the residual
+   itself, so rounding in the levels does no harm */
 static PetscErrorCode ChoosePrecision(PC pc, PetscBool harmless)
 {
   const BAIHierarchy h = ((BAI *)pc->data)->hierarchy;
@@ -34,6 +35,7 @@ static PetscErrorCode ChoosePrecision(PC pc, PetscBool harmless)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Chooses the precision of levels for this KSP. Applications outside of solves choose it themselves */
 static PetscErrorCode PCPreSolve_BAIMG(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
 {
   BAI      *bai = (BAI *)pc->data;
@@ -104,6 +106,7 @@ static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Shows the levels; table: also a line for each of them, and how they were made */
 PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
 {
   const BAIHierarchy   h = bai->hierarchy;

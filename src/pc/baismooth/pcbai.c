@@ -102,7 +102,7 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds a value that depends on the matrix at the first application after a set-up */
+/* Finds a value that depends on the matrix at the first application after a set-up; until then it is 0 */
 static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, PetscReal *), PetscReal *value)
 {
   PetscErrorCode code;
@@ -116,7 +116,8 @@ static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compares an omega above 1 with the eigenvalue that bounds it, in modes whose blocks all read the same x */
+/* Raises an error for an omega above 1 with which iterations diverge, by an estimate of the largest eigenvalue, in
+   modes whose blocks all read the same x */
 static PetscErrorCode CheckOmega(BAI *bai)
 {
   const BAIMode mode = BAIModeOf(bai);
