@@ -359,7 +359,8 @@ BAIStatus BAIDeviceExchangeVector(BAILevelsState state, const BAIScalar *x, cons
   return Directly(state, false, state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
 }
 
-/* Exchanges x of ghosts by the exchange() of the caller; waits for the device */
+/* Sends x of the rows that others read by the caller's exchange(), through host memory. Waits for the device before it,
+   if there are such rows; what arrives is copied to ghosts in stream order, or dropped if x is NULL */
 static BAIStatus ThroughHost(BAILevelsState state, int level, const void *x, void *ghosts)
 {
   const BAIDeviceHalo &h      = state->level[level].halo;

@@ -59,7 +59,8 @@ static GridSums NoSums(void)
   };
 }
 
-/* Sets box by BAIGridBoxes() for the sums of all n rows */
+/* Finds the size of a level's boxes, see BAIGridBoxes(), from the sums of LookAtGrid() over all its n rows, which must
+   be on the host */
 static void FindBoxes(const GridSums &sums, const BAINumbering &grid, BAIInt n, BAIBox *box)
 {
   BAIGridLook look;

@@ -72,7 +72,8 @@ static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, 
   }
 }
 
-/* As points are aggregated, it also moves the number of fields to points, and removes the grid of rows */
+/* Takes the near-null-space modes of the finest level from state->p.mode; a mode that is NULL is all ones. From here on
+   points are aggregated instead of rows: points = p.fields, p.fields = 1, and the finest level has no grid */
 BAIStatus BAITakeModes(BAILevelsState state)
 {
   const size_t                 n = (size_t)state->level[0].A.n;

@@ -154,6 +154,8 @@ static __device__ inline BAIOutside BAIOutsideByColumns(const BAISlice &S, int l
           (int)S.off_width, S.by_delta != 0};
 }
 
+/* Where the entries of a lane's row outside its block are: row by row if the slice is packed (see off_first), otherwise
+   in columns. S must be A.slice[slice] */
 static __device__ inline BAIOutside BAIOutsideOf(const BAISliced &A, const BAISlice &S, int slice, int lane)
 {
   const int *first = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;

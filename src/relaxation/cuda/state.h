@@ -293,8 +293,10 @@ const void *BAIResidentKernel(const BAISliced *, BAIOrder, bool in_shared);
 const void *BAIStreamKernel(const BAISliced *);
 const void *BAIOnceKernel(const BAISliced *, BAIOrder);
 const void *BAIGenericKernel(const BAISliced *, bool refined, bool watched);
-/* Chooses the kernel of a mode, with momentum or without, and allocates its memory; explains the choice in one line */
+/* Chooses the kernel of a mode, with momentum or without, and allocates its memory */
 BAIStatus BAIPlanCreate(BAIState, BAIMode, bool momentum, BAIPlan *);
+/* Operation explain, see BAIEngineExplain(): why each preceding family of kernels was refused, and which one is taken.
+   Chooses again for this, but keeps the plan. Leaves text as it is if the mode has not been prepared */
 BAIStatus BAIPlanExplain(BAIState, BAIMode, char *text, size_t size);
 /* Operations of BAIBackendOps, see BAIEngine...() in engine.h, like others below without a comment */
 BAIStatus BAISweepPrepare(BAIState, BAIMode);

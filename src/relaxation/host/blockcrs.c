@@ -95,7 +95,7 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt 
   return sums;
 }
 
-/* Rounds the copy of the matrix that local sweeps read, if there is one */
+/* Sets sweep_a to loc_a rounded to single precision, unless they are the same array */
 static void RoundInside(BAIBlockCRS *A)
 {
   if (A->sweep_a == A->loc_a) return;
@@ -103,7 +103,9 @@ static void RoundInside(BAIBlockCRS *A)
   for (BAIInt k = 0; k < A->loc_i[A->places]; k++) ((BAISingle *)A->sweep_a)[k] = (BAISingle)((BAIScalar *)A->loc_a)[k];
 }
 
-/* Stores all values, and what depends on them; BAI_ERR_PATTERN, or BAI_ERR_DIAGONAL with the first bad row */
+/* Stores the values of M, and its columns unless same_pattern, and all that depends on the values. BAI_ERR_PATTERN if M
+   does not fit the places of A, even without same_pattern; otherwise BAI_ERR_DIAGONAL with the first row whose a_ii is
+   0, or so small that 1/a_ii overflows in the type of dinv. A NaN is no error here */
 static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameters *p, int same_pattern)
 {
   BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
