@@ -163,8 +163,9 @@ def page(p):
             " ages](#how-results-vary-from-run-to-run)."
         ),
         (
-            "On chem97 Jacobi's residual after an odd number of iterations is four times that of an even number near"
-            " by. Iterations between points of the curve are therefore off by up to six."
+            "On chem97 the residual of Jacobi's method is four times as large after an odd number of iterations as"
+            " after the even number before it. Iterations read between points of the curve are therefore off by up"
+            " to six."
         ),
     )
     place, rows = p.best()

@@ -113,7 +113,7 @@ def page(p):
         "",
     )
     p.compare(
-        "Table 5.6, watts of async-(5) over those of Jacobi",
+        "Table 5.6, power of async-(5) over the power of Jacobi",
         f"{PUBLISHED['async-(5)'][1] / PUBLISHED['Jacobi'][1]:.2f}",
         lambda rows: f"{watts(rows, 'async-(5)') / watts(rows, 'Jacobi'):.2f}",
         "here the GPU alone",

@@ -192,7 +192,7 @@ def page(p):
         "the papers: 10⁴ to 10⁸ points",
     )
     p.compare(
-        "Table 4.11, Figure 4.29: smoothing of 5 levels over that of 2; Gauss-Seidel over BAI",
+        "Table 4.11, Figure 4.29: time of smoothing on 5 levels over 2 levels; time of Gauss-Seidel over BAI",
         (
             f"{PUBLISHED[5][0] / PUBLISHED[2][0]:.2f}, {PUBLISHED[5][1] / PUBLISHED[2][1]:.2f};"
             f" {PUBLISHED[5][0] / PUBLISHED[5][1]:.2g}"

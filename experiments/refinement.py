@@ -42,7 +42,7 @@ def page(p):
         "in mode async on a GPU staleness decides: the two are different kernels",
     )
     p.compare(
-        "Figure 4.31, corrections",
+        "Figure 4.31, number of corrections",
         "at most 5",
         lambda rows: each(rows, lambda a, b: f"{number(b['its']) / number(b['found']):.1f}"),
         "a quotient: iterations over those of the last correction; it is rough on chem97, where these vary",

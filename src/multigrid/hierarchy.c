@@ -418,7 +418,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
 /* Solves A y = |D| w by conjugate gradients, a step of inverse iteration for w, and makes new levels of the matrix that
    y scales. Improving w and the levels in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan,
    T. Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004.
-   solved: CG met its tolerance, so another step gains nothing */
+   A may be negative definite, which KSPCG refuses. solved: CG met its tolerance, so another step gains nothing */
 static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
 {
   enum {

@@ -33,36 +33,22 @@ static const PetscReal units_defect =
    smallest */
 PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
 {
-  PetscReal         *sum, least = PETSC_MAX_REAL, most = 0;
-  const PetscScalar *diagonal;
-  PetscScalar       *value;
-  PetscInt           n, first;
+  PetscReal *sum, least = PETSC_MAX_REAL, most = 0;
+  PetscInt   n;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(d, &n));
-  PetscCall(VecGetOwnershipRange(d, &first, NULL));
-  PetscCall(PetscCalloc1(2 * fields, &sum)); /* sum and number of rows of each field */
-  PetscCall(VecGetArrayRead(d, &diagonal));
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscInt field = (first + i) % fields;
-
-    sum[2 * field] += PetscRealPart(diagonal[i]);
-    sum[2 * field + 1]++;
-  }
-  PetscCall(VecRestoreArrayRead(d, &diagonal));
-  PetscCallMPI(
-    MPI_Allreduce(MPI_IN_PLACE, sum, (PetscMPIInt)(2 * fields), MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)d)));
+  PetscCall(PetscMalloc1(fields, &sum));
+  PetscCall(VecGetSize(d, &n));
+  PetscCall(VecStrideNormAll(d, NORM_1, sum));
+  PetscCall(VecSet(w, 1.0));
   for (PetscInt f = 0; f < fields; f++) {
-    const PetscReal mean = sum[2 * f] > 0 ? sum[2 * f] / sum[2 * f + 1] : 1;
+    const PetscReal mean = sum[f] > 0 ? sum[f] / (PetscReal)(n / fields) : 1;
 
-    least      = PetscMin(least, mean);
-    most       = PetscMax(most, mean);
-    sum[2 * f] = 1 / PetscSqrtReal(mean);
+    least = PetscMin(least, mean);
+    most  = PetscMax(most, mean);
+    PetscCall(VecStrideScale(w, f, (PetscScalar)(1 / PetscSqrtReal(mean))));
   }
   *differ = most / least;
-  PetscCall(VecGetArrayWrite(w, &value));
-  for (PetscInt i = 0; i < n; i++) value[i] = sum[2 * ((first + i) % fields)];
-  PetscCall(VecRestoreArrayWrite(w, &value));
   PetscCall(PetscFree(sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

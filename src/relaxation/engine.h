@@ -329,7 +329,6 @@ BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
 /* Fills x with pseudorandom numbers in [-1/2,1/2), where x_i depends on first + i only; on a device, in stream order */
 BAIStatus   BAIBackendNoise(BAIBackend, BAIMemory, void *stream, int64_t first, BAIInt n, BAIScalar *x);
-const char *BAICodeString(BAICode);
 const char *BAIKernelString(BAIKernel);
 
 /*

@@ -160,17 +160,6 @@ BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, s
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies numbers to device memory that lives as long as the levels */
-template <typename T>
-static BAIStatus Upload(BAILevelsState state, const std::vector<T> &from, T **to)
-{
-  BAITry(BAICUDAAllocate(&state->s, (from.size() + 1) * sizeof(T), to));
-  if (!from.empty())
-    CUDATry(cudaMemcpyAsync(*to, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Appends to far the ranks that take part in exchange e: its peers, or for sums all others. told has the flags that
    they set on this rank, exchanges x ranks */
 static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, BAIFlag *told,
