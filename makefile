@@ -160,8 +160,7 @@ $(B)/obj/%.cu.o: %.cu
 	$(call quiet,NVCC,$<)$(nvcc)
 
 # Sums of the coarse matrices have the bits of those of the host, which does not fuse products and sums
-$(B)/obj/src/multigrid/cuda/galerkin.cu.o $(B)/obj/src/multigrid/cuda/nearnull.cu.o \
-  $(B)/obj/src/multigrid/cuda/place.cu.o: UNFUSED = -fmad=false
+$(patsubst %,$(B)/obj/src/multigrid/cuda/%.cu.o,galerkin longrows nearnull place soften): UNFUSED = -fmad=false
 
 # The kernels of each unit, their registers and spills
 kernels: $(LIB)

@@ -360,7 +360,7 @@ int main(int argc, char **argv)
       if (Case("rows_%s_%s", p->name, solver->name))
         PetscCall(TestWriting(p, EACH_ROW, 1, solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1, 1));
       if (Case("halves_%s_%s", p->name, solver->name))
-        PetscCall(TestWriting(p, TWO_UNITS, (PetscReal)1e4, solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1, 1));
+        PetscCall(TestWriting(p, TWO_UNITS, (PetscReal)1e4, solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1, 2));
     }
     if (Case("values_%s", solver->name)) PetscCall(TestNewValues(&cube, solver->ksp, solver->pc));
     if (levels && Case("coupled_%s", solver->name)) PetscCall(TestCoupled(solver->ksp, solver->pc));

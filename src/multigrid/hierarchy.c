@@ -54,6 +54,18 @@ PetscErrorCode BAIHierarchyDestroy(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Logs the begin or the end of a stage of a set-up. Engine code calls it, which has no error code to return */
+static void LogStage(BAILevelsStage stage, int begins)
+{
+  const PetscLogEvent event[] = {[BAI_STAGE_COARSEN]  = BAI_Coarsen,
+                                 [BAI_STAGE_GALERKIN] = BAI_Galerkin,
+                                 [BAI_STAGE_FILL]     = BAI_Fill,
+                                 [BAI_STAGE_FACTOR]   = BAI_Factor};
+
+  if (begins) (void)PetscLogEventBegin(event[stage], 0, 0, 0, 0);
+  else (void)PetscLogEventEnd(event[stage], 0, 0, 0, 0);
+}
+
 /* Chooses BAILevelsParameters.single. In single precision the rows of a singular matrix no longer add up to zero, which
    the coarsest level amplifies. given is the user's matrix */
 static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
@@ -86,6 +98,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatGetOwnershipRange(A, &first, NULL));
   PetscCall(MatGetSize(A, &all, NULL));
+  p->stage       = LogStage;
   p->first       = (BAIInt)first;
   p->all         = size > 1 ? (BAIInt)all : 0;
   p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;

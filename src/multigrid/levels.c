@@ -131,13 +131,14 @@ BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const
     if (rows <= small) break;
     *stop = "there are as many as allowed";
     if (*count == BAILevelsAtMost(p)) break;
-    BAITry(Agree(ranks, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
+    BAITryStage(p, BAI_STAGE_COARSEN,
+                Agree(ranks, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
     next = m * BAIColumnsOfP(p->modes);
     if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, next, &next)));
     *stop = next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
     if (!next || next > rows - rows / BAI_LEVELS_PARTS) break;
-    BAITry(Product(levels, ranks, level, p->modes));
-    BAITry(Soften(levels, ranks, level + 1, agreed && agreed->over != 1));
+    BAITryStage(p, BAI_STAGE_GALERKIN, Product(levels, ranks, level, p->modes));
+    BAITryStage(p, BAI_STAGE_GALERKIN, Soften(levels, ranks, level + 1, agreed && agreed->over != 1));
     rows = next;
   }
   return BAIStatusOf(BAI_OK);

@@ -31,9 +31,9 @@
    Aggregates are
 
    * on a grid in natural ordering, boxes of two points in each direction of strong coupling;
-   * otherwise pairs of pairs of rows, or pairs of those. Each row proposes to the unmatched row that it is coupled to
-     most strongly, and two rows that propose to each other become a pair; ties are broken by the numbers of both. In
-     the last pass unmatched rows join a pair.
+   * otherwise pairs of pairs of rows, or pairs of those. The rows with the strongest coupling become a pair, then those
+     with the strongest one among the rest, and so on; ties are broken by pseudorandom keys of rows. In the last pass
+     unmatched rows join a pair.
 
    Host and device find the same aggregates, to the bit. Rows are renumbered so that the rows of an aggregate, and of
    aggregates of aggregates, are consecutive on each level.
@@ -70,6 +70,14 @@ enum {
 typedef struct {
   BAIInt m[3], skip;
 } BAINumbering;
+
+/* Stages of a set-up: aggregates, coarse matrices, the data of the cycle, and the inverse of the last level */
+typedef enum {
+  BAI_STAGE_COARSEN,
+  BAI_STAGE_GALERKIN,
+  BAI_STAGE_FILL,
+  BAI_STAGE_FACTOR
+} BAILevelsStage;
 
 typedef struct {
   int    levels;      /* largest number of levels, including the finest; 0: no limit */
@@ -108,7 +116,9 @@ typedef struct {
   int resident;
   /* 1: levels are in single precision, 0: in the precision of A; BAI_SINGLE_IN_RANGE: single if A is within its range,
      BAI_SINGLE_HERMITIAN: if in addition A is Hermitian with a positive diagonal. Host levels ignore it */
-  int   single;
+  int single;
+  /* Called at the begin and at the end of each stage, also after an error; or NULL */
+  void (*stage)(BAILevelsStage, int begins);
   int   threads; /* host: number of OpenMP threads */
   int   device;  /* cuda: number of the device, modulo their number; -1: the current one */
   void *stream;  /* cuda: the cudaStream_t to work on */

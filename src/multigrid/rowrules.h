@@ -22,6 +22,14 @@ BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
   return d;
 }
 
+/* Whether a row has couplings: entries besides the diagonal that are not zero */
+BAI_INLINE int BAIIsCoupled(const BAIRows *A, BAIIndex row)
+{
+  for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++)
+    if (A->j[k] != row && BAIAggregateMagnitude(A->a[k]) != 0) return 1;
+  return 0;
+}
+
 /* Returns the entry of a row in a column, or 0 if it is missing. The columns of a row may be in any order */
 BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
 {
@@ -133,108 +141,172 @@ BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIRea
   if (length > found->longest) found->longest = (int)length;
 }
 
+/* Adds a coupling of magnitude w along direction d to look, if is. d must be known to the compiler, so that a device
+   keeps the sums in registers */
+BAI_INLINE void BAIGridAdd(BAIGridLook *look, int d, int is, double w)
+{
+  look->sum[d] += is ? w : 0;
+  look->count[d] += is;
+  look->least[d] = is && w < look->least[d] ? w : look->least[d];
+  look->most[d]  = is && w > look->most[d] ? w : look->most[d];
+}
+
 /* Adds the couplings of a row of a grid to its neighbours to look */
 BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIIndex row, BAIGridLook *look)
 {
   BAIInt at[3];
+  int    coupled = 0;
 
   BAIGridAt(grid, row, at);
   for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
     const double w = (double)BAIAggregateMagnitude(A->a[k]);
     int          offset[3], axis;
 
+    if (A->j[k] != row && w != 0) coupled = 1;
     if (A->j[k] >= A->n || w == 0) continue;
     if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look->other = 1;
     axis = BAIGridAxis(offset);
-    for (int d = 0; d < 3; d++) { /* unrolled, so that a device keeps the sums in registers */
-      if (axis != d || w == 0) continue;
-      look->sum[d] += w;
-      look->count[d]++;
-      look->least[d] = w < look->least[d] ? w : look->least[d];
-      look->most[d]  = w > look->most[d] ? w : look->most[d];
-    }
+    BAIGridAdd(look, 0, axis == 0, w);
+    BAIGridAdd(look, 1, axis == 1, w);
+    BAIGridAdd(look, 2, axis == 2, w);
   }
+  look->alone += !coupled;
 }
 
-/* Makes the rows of box c of a grid aggregate c. Rows without couplings belong to it only if no row of the box has
-   any */
-BAI_INLINE void BAIGridAggregate(const BAIRows *A, const BAINumbering *grid, const BAIBox *box,
-                                 const BAINumbering *next, BAIIndex c, BAIIndex *aggregate)
+/* Sets row to the rows of box c of a grid of n rows, in ascending order, and returns their number */
+BAI_INLINE int BAIGridRows(const BAINumbering *grid, const BAIBox *box, const BAINumbering *next, BAIIndex n,
+                           BAIIndex c, BAIIndex row[BAI_GRID_BOX])
 {
   const BAIInt number = c + next->skip, x0 = number % next->m[0] * box->m[0],
                y0 = number / next->m[0] % next->m[1] * box->m[1], z0 = number / next->m[0] / next->m[1] * box->m[2];
-  int all = 1;
+  int count = 0;
 
-  for (int pass = 0; pass < 2; pass++) {
-    for (BAIInt z = z0; z < z0 + box->m[2] && z < grid->m[2]; z++) {
-      for (BAIInt y = y0; y < y0 + box->m[1] && y < grid->m[1]; y++) {
-        for (BAIInt x = x0; x < x0 + box->m[0] && x < grid->m[0]; x++) {
-          const BAIIndex row = (BAIIndex)((z * grid->m[1] + y) * grid->m[0] + x - grid->skip);
-          BAIReal        sum;
+  for (BAIInt z = z0; z < z0 + box->m[2] && z < grid->m[2]; z++) {
+    for (BAIInt y = y0; y < y0 + box->m[1] && y < grid->m[1]; y++) {
+      for (BAIInt x = x0; x < x0 + box->m[0] && x < grid->m[0]; x++) {
+        const BAIInt r = (z * grid->m[1] + y) * grid->m[0] + x - grid->skip;
 
-          if (row < 0 || row >= A->n) continue;
-          (void)BAIDiagonal(A, row, &sum);
-          if (pass) aggregate[row] = sum == 0 && !all ? -1 : c;
-          else if (sum != 0) all = 0;
-        }
+        if (r >= 0 && r < n) row[count++] = (BAIIndex)r;
       }
     }
   }
+  return count;
 }
 
-/* Matching of rows in pairs: mate[i] is the partner of row i, or i before it has one, or -1 if row i stays in no
-   aggregate; at the end also -2 - j, if row i joins the pair whose first row is j */
+/* Makes the count rows of box c of a grid aggregate c. Rows without couplings, of which there are none if alone is 0,
+   belong to it only if no row of the box has any */
+BAI_INLINE void BAIGridAggregate(const BAIRows *A, int alone, BAIIndex c, int count, const BAIIndex row[],
+                                 BAIIndex *aggregate)
+{
+  int all = 1;
+
+  for (int k = 0; k < count && alone; k++) all = all && !BAIIsCoupled(A, row[k]);
+  for (int k = 0; k < count; k++) aggregate[row[k]] = alone && !all && !BAIIsCoupled(A, row[k]) ? -1 : c;
+}
+
+/*
+   Matching of rows in pairs, by deferred acceptance (D. Gale, L. S. Shapley, "College admissions and the stability of
+   marriage", Amer. Math. Monthly 69, 1962): each row makes an offer to the row that it prefers, which keeps the best
+   offer that it gets; a row whose offer is not kept makes another one. The result does not depend on the order of
+   offers, so threads make them at the same time. If weights are symmetric it is the matching that takes the heaviest
+   coupling first, then the heaviest among the rest, and so on: F. Manne, M. Halappanavar, "New effective
+   multithreaded matching algorithms", IPDPS 2014.
+
+   mate[i] is the partner of row i, or i if it has none, or -1 if row i stays in no aggregate; at the end also -2 - j,
+   if row i joins the pair whose first row is j
+*/
 typedef struct {
   BAIRows         A;
   int             both;  /* the coupling of two rows is |a_ij + conj(a_ji)| */
-  int             exact; /* weights are compared exactly, see BAIMatchWeight() */
-  int             join;  /* unmatched rows propose to pairs */
+  int             join;  /* unmatched rows make offers to rows of pairs */
+  int             rough; /* see BAIMatchIsRough() */
   const BAIIndex *field; /* only rows of equal field are matched; NULL: any rows */
   BAIIndex       *mate;
-  BAIReal        *d; /* magnitudes of diagonal entries */
+  uint64_t       *offer; /* best offer that each row has, or 0 */
+  BAIReal        *d;     /* magnitudes of diagonal entries */
+  float          *most;  /* largest weight of a coupling of a row to its field, or -1 if the row is not matched */
 } BAIMatching;
 
-/* Sets d[i] and mate[i]. Rows without couplings are not matched, nor are dominant rows unless leave is 0; leave > 1 if
-   row i is of the finest level */
+/* Sets d[i], offer[i] and mate[i], and most[i] to 0 or -1. Rows without couplings are not matched, nor are dominant
+   rows unless leave is 0; leave > 1 if row i is of the finest level */
 BAI_INLINE void BAIMatchBegin(const BAIMatching *m, BAIIndex i, int leave)
 {
   BAIReal sum;
 
-  m->d[i]    = BAIAggregateMagnitude(BAIDiagonal(&m->A, i, &sum));
-  m->mate[i] = sum == 0 || (leave && BAILevelsIsAlone(m->d[i], sum, leave > 1)) ? -1 : i;
+  m->d[i]     = BAIAggregateMagnitude(BAIDiagonal(&m->A, i, &sum));
+  m->offer[i] = 0;
+  m->mate[i]  = sum == 0 || (leave && BAILevelsIsAlone(m->d[i], sum, leave > 1)) ? -1 : i;
+  m->most[i]  = m->mate[i] != i || BAIMatchIsBound(m->d[i], sum) ? -1 : 0;
 }
 
-/* Returns the row that an unmatched row i proposes to, or -1: an unmatched row, or the first row of a pair if rows join
-   pairs; and the weight of the proposal */
-BAI_INLINE BAIIndex BAIProposal(const BAIMatching *m, BAIIndex i, BAIReal *weight)
+/* The weight of entry k of row i */
+BAI_INLINE float BAIMatchWeightOf(const BAIMatching *m, BAIIndex i, BAIIndex k)
+{
+  const BAIIndex j = m->A.j[k];
+
+  return BAIMatchWeight(m->both ? m->A.a[k] + BAIConj(BAIEntry(&m->A, j, i)) : m->A.a[k], m->d[i], m->d[j], m->rough);
+}
+
+/* The largest weight of row i among every step-th of its entries from number first on, after BAIMatchBegin() for all
+   rows; -1 for a row that is not matched */
+BAI_INLINE float BAIMatchMost(const BAIMatching *m, BAIIndex i, int first, int step)
 {
   const BAIRows *A    = &m->A;
-  BAIReal        best = -1, most = 0, sum = 0;
-  uint64_t       key = 0;
-  BAIIndex       to  = -1;
+  float          most = m->most[i];
 
-  if (m->mate[i] != i) return -1;
-  for (BAIIndex k = A->i[i]; k < A->i[i + 1]; k++) {
+  for (BAIIndex k = A->i[i] + first; k < A->i[i + 1] && most >= 0; k += step) {
     const BAIIndex j = A->j[k];
 
-    if (j == i) continue;
-    sum += BAIAggregateMagnitude(A->a[k]);
-    if (j >= A->n) continue;
-    const BAIReal  w = BAIMatchWeight(m->both ? A->a[k] + BAIConj(BAIEntry(A, j, i)) : A->a[k], m->d[i], m->d[j],
-                                     m->exact);
-    const uint64_t e = BAIMatchKey((int)i, (int)j);
+    if (j == i || j >= A->n || (m->field && m->field[j] != m->field[i])) continue;
+    const float w = BAIMatchWeightOf(m, i, k);
 
-    if (m->field && m->field[j] != m->field[i]) continue;
     if (w > most) most = w;
-    if (w > 0 && m->mate[j] >= 0 && (m->mate[j] == j) != m->join && BAIMatchIsBetter(w, e, best, key)) {
-      best = w;
-      key  = e;
-      to   = j;
-    }
   }
-  *weight = best;
-  if (!BAIAggregateIsStrong(best, most) || BAIMatchIsBound(m->d[i], sum)) return -1;
-  return m->join && m->mate[to] < to ? m->mate[to] : to;
+  return most;
+}
+
+/* Whether row i makes offers */
+BAI_INLINE int BAIMatchIsOpen(const BAIMatching *m, BAIIndex i)
+{
+  return m->mate[i] == i && m->most[i] > 0;
+}
+
+/* The best choice of row i among every step-th of its entries from number first on, as BAIMatchOffer() of the other
+   row, or 0: a row for which the coupling is strong too, and whose best offer this one exceeds; or if rows join pairs,
+   a row of a pair. Other threads may raise offers meanwhile */
+BAI_INLINE uint64_t BAIMatchChoose(const BAIMatching *m, BAIIndex i, int first, int step)
+{
+  const BAIRows *A    = &m->A;
+  uint64_t       best = 0;
+
+  for (BAIIndex k = A->i[i] + first; k < A->i[i + 1]; k += step) {
+    const BAIIndex j = A->j[k];
+
+    if (j == i || j >= A->n || (m->join ? m->mate[j] < 0 || m->mate[j] == j : !(m->most[j] > 0))) continue;
+    if (m->field && m->field[j] != m->field[i]) continue;
+    const float    w    = BAIMatchWeightOf(m, i, k);
+    const uint64_t rank = BAIMatchOffer(w, (int)j);
+
+    if (rank <= best || !BAIAggregateIsStrong(w, m->most[i])) continue;
+    if (m->join ||
+        (BAIAggregateIsStrong(w, m->most[j]) && BAIMatchOffer(w, (int)i) > *(const volatile uint64_t *)&m->offer[j]))
+      best = rank;
+  }
+  return best;
+}
+
+/* The offer that row i makes, if this is its choice: the choice has the weight too */
+BAI_INLINE uint64_t BAIMatchOfferFor(uint64_t choice, BAIIndex i)
+{
+  return (choice & ~(uint64_t)UINT32_MAX) | BAIAggregateKey((int)i);
+}
+
+/* Matches row i if its best offer was made by the row that keeps its own one */
+BAI_INLINE void BAIMatchAccept(const BAIMatching *m, BAIIndex i)
+{
+  const BAIIndex other = BAIMatchRow(m->offer[i]);
+
+  if (other >= 0 && BAIMatchRow(m->offer[other]) == (int)i) m->mate[i] = other;
 }
 
 /* The first row of the pair that row i belongs to, or i */
@@ -245,45 +317,41 @@ BAI_INLINE BAIIndex BAIFirstOfPair(const BAIIndex *mate, BAIIndex i)
 
 /* The data for the overcorrection of each entry of a coarse matrix, see BAISoftened() */
 typedef struct {
-  BAIIndex *first; /* entry k is the sum of first[k + 1] - first[k] entries of the finer matrix */
-  BAIIndex *touch; /* number of rows of the entry's row aggregate that are coupled to its column aggregate */
+  BAIIndex *entries; /* number of entries of the finer matrix that it is the sum of */
+  BAIIndex *touch;   /* number of rows of the entry's row aggregate that are coupled to its column aggregate */
   /* number of rows of the column aggregate that are coupled to the row aggregate, if the column is a ghost */
   BAIIndex      *back;
   BAILevelsSide *side; /* data of each aggregate */
 } BAISides;
 
-/* Divides the couplings of row c of a coarse matrix by up to over. The row sum does not change, except that it becomes
-   real, like the diagonal of a Hermitian matrix. ghost has the data of ghosts */
-BAI_INLINE void BAISoftenRow(const BAIRows *C, const BAISides *s, const BAILevelsSide *ghost, BAIReal over, BAIIndex c)
+/* Entry k of row c of a coarse matrix, divided by up to over if it is a coupling. ghost has the data of ghosts */
+BAI_INLINE BAIScalar BAISoftenedEntry(const BAIRows *C, const BAISides *s, const BAILevelsSide *ghost, BAIReal over,
+                                      BAIIndex c, BAIIndex k)
 {
-  BAIIndex diagonal = -1;
-  BAIReal  gain = 0, sum = 0;
+  const BAIIndex       other = C->j[k];
+  const BAILevelsSide *two   = other < C->n ? &s->side[other] : &ghost[other - C->n];
+  BAIIndex             back  = 0;
 
-  for (BAIIndex k = C->i[c]; k < C->i[c + 1]; k++) {
-    const BAIIndex       other = C->j[k];
-    const BAIScalar      value = C->a[k];
-    const BAILevelsSide *two   = other < C->n ? &s->side[other] : &ghost[other - C->n];
-    BAIIndex             back  = 0;
-    BAIScalar            soft;
+  if (other == c) return C->a[k];
+  if (other >= C->n) back = s->back[k];
+  else {
+    for (BAIIndex low = C->i[other], high = C->i[other + 1]; low < high;) {
+      const BAIIndex middle = low + (high - low) / 2;
 
-    sum += BAIRealPart(value);
-    if (other == c) diagonal = k;
-    if (other == c) continue;
-    if (other >= C->n) back = s->back[k];
-    else {
-      for (BAIIndex low = C->i[other], high = C->i[other + 1]; low < high;) {
-        const BAIIndex middle = low + (high - low) / 2;
-
-        if (C->j[middle] == c) back = s->touch[middle];
-        if (C->j[middle] < c) low = middle + 1;
-        else high = middle;
-      }
+      if (C->j[middle] == c) back = s->touch[middle];
+      if (C->j[middle] < c) low = middle + 1;
+      else high = middle;
     }
-    soft = BAISoftened(value, s->first[k + 1] - s->first[k], &s->side[c], s->touch[k], two, back, over);
-    gain += BAIRealPart(value - soft);
-    C->a[k] = soft;
   }
-  if (diagonal >= 0) C->a[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
+  return BAISoftened(C->a[k], s->entries[k], &s->side[c], s->touch[k], two, back, over);
+}
+
+/* The gain of the diagonal entry of a row whose couplings are softened. sum is the sum of the real parts of its
+   entries, and lost the sum of what they lose. The row sum does not change, except that it becomes real, like the
+   diagonal of a Hermitian matrix, and see BAISoftenedSum() */
+BAI_INLINE BAIReal BAISoftenedGain(BAIReal sum, BAIReal lost, BAIReal over)
+{
+  return lost + (BAISoftenedSum(sum, over) - sum);
 }
 
 /* Returns the number that sweeps add to the diagonal entry of a row, and in inverse the factor by which they multiply a

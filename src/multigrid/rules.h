@@ -11,8 +11,7 @@
 #endif
 
 enum {
-  BAI_MATCH_ROUNDS = 8, /* rounds of proposals in a pass */
-  BAI_MATCH_ROUGH  = 4, /* further rounds with rounded weights; rows that are still unmatched stay so in this pass */
+  BAI_MATCH_LINE = 4, /* entries of a row on average; below it weights are rough */
   /* entries of a row on average; above it a third pass makes aggregates of eight rows instead of four, as in 3D */
   BAI_MATCH_LONG = 10,
   /* largest number of rows or points of an aggregate: in the last pass a row may join two others */
@@ -26,6 +25,7 @@ enum {
   /* aggregates are kept if at most n/256 of n rows, or the rows of one, cease to fit */
   BAI_FIT_PART = 256,
   BAI_GRID_ROW = 64, /* largest number of entries of a row of a grid */
+  BAI_GRID_BOX = 8,  /* largest number of rows of a box of a grid */
   /* tolerated difference of a_ij and conj(a_ji), in roundings of the sum of magnitudes of their row */
   BAI_LOOK_ROUNDING = 100,
   BAI_SET           = 32 /* bits of a set of rows or points of an aggregate */
@@ -95,6 +95,15 @@ BAI_INLINE BAIReal BAIAggregateMagnitude(BAIScalar a)
 #endif
 }
 
+/* Makes a call that is, or belongs to, a stage of the set-up with parameters p, and returns if it fails */
+#define BAITryStage(p, number, call) \
+  do { \
+    if ((p)->stage) (p)->stage(number, 1); \
+    const BAIStatus stage_status_ = (call); \
+    if ((p)->stage) (p)->stage(number, 0); \
+    BAITry(stage_status_); \
+  } while (0)
+
 /* Whether a coupling of this magnitude is strong, if the largest one of its row is largest */
 BAI_INLINE int BAIAggregateIsStrong(BAIReal magnitude, BAIReal largest)
 {
@@ -117,6 +126,15 @@ BAI_INLINE uint32_t BAIAggregateKey(int row)
   key ^= key >> 16;
   key *= 2246822519u;
   return key ^ key >> 15;
+}
+
+/* The row that has this key: the same steps backwards, with the inverses of the factors modulo 2^32 */
+BAI_INLINE int BAIAggregateRow(uint32_t key)
+{
+  key ^= key >> 15 ^ key >> 30;
+  key *= 3066638151u;
+  key ^= key >> 16;
+  return (int)(key * 340573321u - 1);
 }
 
 /* Whether one cannot divide by a diagonal entry of magnitude d, in a row that is not zero: sum is its sum of |a_ij|, j
@@ -292,25 +310,26 @@ BAI_INLINE BAIReal BAISoftenedSum(BAIReal sum, BAIReal over)
   return sum < 0 ? sum / over : sum;
 }
 
-/*
-   The weight of a coupling of two rows for matching, relative to the larger of their diagonal entries. Exact weights
-   may ascend from row to row, as in a flow or on a graded grid; each row then proposes to the next, and only the last
-   two are matched. So weights are rounded to two bits behind the leading one if exact is 0: in the last rounds, and for
-   a matrix that is not Hermitian
-*/
-BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int exact)
+/* Whether weights for matching are rounded: if a row of the matrix has few entries, as on a line. Weights that ascend
+   along it would make each row wait for the next one, in steps as many as rows */
+BAI_INLINE int BAIMatchIsRough(int64_t nnz, BAIInt n)
 {
-  const BAIReal most   = d > other ? d : other;
-  const BAIReal weight = most > 0 ? BAIAggregateMagnitude(a) / most : 0;
+  return nnz < (int64_t)BAI_MATCH_LINE * n;
+}
+
+/* The weight of a coupling of two rows for matching, relative to the larger of their diagonal entries; if rough, with
+   two bits behind the leading one */
+BAI_INLINE float BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int rough)
+{
+  const BAIReal most = d > other ? d : other;
   union {
     float    number;
     uint32_t bits;
   } w;
 
-  if (exact) return weight;
-  w.number = (float)weight;
-  w.bits &= 0xffe00000u;
-  return (BAIReal)w.number;
+  w.number = most > 0 ? (float)(BAIAggregateMagnitude(a) / most) : 0;
+  if (rough) w.bits &= 0xffe00000u;
+  return w.number;
 }
 
 /*
@@ -324,32 +343,23 @@ BAI_INLINE int BAIMatchIsBound(BAIReal d, BAIReal sum)
   return d >= 8 * sum;
 }
 
-/* Breaks ties of proposals between i and j with equal weights: pseudorandom, and symmetric in i and j */
-BAI_INLINE uint64_t BAIMatchKey(int i, int j)
-{
-  const uint32_t low = BAIAggregateKey(i < j ? i : j), high = BAIAggregateKey(i < j ? j : i);
-
-  return ((uint64_t)(low ^ (high >> 7) ^ (high << 25)) << 32) | (uint64_t)(low + high);
-}
-
-/* Whether a proposal of weight w and this key is better than the best one so far; best is negative if there is none */
-BAI_INLINE int BAIMatchIsBetter(BAIReal w, uint64_t key, BAIReal best, uint64_t best_key)
-{
-  return w > best || (w == best && key > best_key);
-}
-
-/* The claim of a row that wants to join a pair. Of several rows the one with the largest claim joins, which has the
-   largest weight, rounded to float, or of equal ones the lowest number. weight must be positive, as its bits are
-   compared */
-BAI_INLINE uint64_t BAIJoinClaim(BAIReal weight, int row)
+/* An offer to match a row, or its rank among the choices of others: larger ones are better. Offers of equal weights are
+   ordered by a pseudorandom key of the row. No offer is 0, unless the weight is */
+BAI_INLINE uint64_t BAIMatchOffer(float weight, int row)
 {
   union {
     float    number;
     uint32_t bits;
   } w;
 
-  w.number = (float)weight;
-  return (uint64_t)w.bits << 32 | (UINT32_MAX - (uint32_t)row);
+  w.number = weight; /* positive, so that bits ascend with weights */
+  return weight > 0 ? (uint64_t)w.bits << 32 | BAIAggregateKey(row) : 0;
+}
+
+/* The row of an offer, or -1 if it is 0 */
+BAI_INLINE int BAIMatchRow(uint64_t offer)
+{
+  return offer ? BAIAggregateRow((uint32_t)offer) : -1;
 }
 
 /* Points of a box of a grid in each direction; 0: not yet known */
@@ -403,6 +413,7 @@ BAI_INLINE int BAIGridAxis(const int offset[3])
 typedef struct {
   double  sum[3], least[3], most[3];
   int64_t count[3];
+  int64_t alone; /* number of rows without couplings */
   int     other; /* some row has an entry that is not at a neighbour */
 } BAIGridLook;
 
@@ -413,10 +424,26 @@ BAI_INLINE BAIGridLook BAIGridLookNone(void)
     {DBL_MAX, DBL_MAX, DBL_MAX},
     {0,       0,       0      },
     {0,       0,       0      },
-    0
+    0, 0
   };
 
   return none;
+}
+
+/* The looks at two sets of rows together */
+BAI_INLINE BAIGridLook BAIGridLookTogether(const BAIGridLook *a, const BAIGridLook *b)
+{
+  BAIGridLook both = *a;
+
+  for (int d = 0; d < 3; d++) {
+    both.sum[d] += b->sum[d];
+    both.least[d] = b->least[d] < a->least[d] ? b->least[d] : a->least[d];
+    both.most[d]  = b->most[d] > a->most[d] ? b->most[d] : a->most[d];
+    both.count[d] += b->count[d];
+  }
+  both.alone += b->alone;
+  both.other |= b->other;
+  return both;
 }
 
 /* Whether the couplings of a level determine boxes as its aggregates */

@@ -205,4 +205,5 @@ PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);
 PETSC_INTERN PetscErrorCode PCCreate_BAIMG(PC);
 
-PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;
+PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Coarsen, BAI_Galerkin, BAI_Fill, BAI_Factor, BAI_Sweep, BAI_Residual,
+  BAI_Cycle;

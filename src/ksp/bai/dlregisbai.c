@@ -1,7 +1,7 @@
 /* Registration, for libraries that are linked or loaded by -dll_append */
 #include "../../petsc/baiimpl.h"
 
-PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;
+PetscLogEvent BAI_SetUp, BAI_Coarsen, BAI_Galerkin, BAI_Fill, BAI_Factor, BAI_Sweep, BAI_Residual, BAI_Cycle;
 
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
@@ -54,6 +54,10 @@ PetscErrorCode BAIInitializePackage(void)
   PetscCall(PetscLogEventRegister("BAISetUp", KSP_CLASSID, &BAI_SetUp));
   PetscCall(PetscLogEventRegister("BAISweep", KSP_CLASSID, &BAI_Sweep));
   PetscCall(PetscLogEventRegister("BAIResidual", KSP_CLASSID, &BAI_Residual));
+  PetscCall(PetscLogEventRegister("BAICoarsen", KSP_CLASSID, &BAI_Coarsen));
+  PetscCall(PetscLogEventRegister("BAIGalerkin", KSP_CLASSID, &BAI_Galerkin));
+  PetscCall(PetscLogEventRegister("BAIFill", KSP_CLASSID, &BAI_Fill));
+  PetscCall(PetscLogEventRegister("BAIFactor", KSP_CLASSID, &BAI_Factor));
   PetscCall(PetscLogEventRegister("BAICycle", KSP_CLASSID, &BAI_Cycle));
   PetscCall(PetscRegisterFinalize(BAIFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,7 +4,9 @@
 #include <vector>
 
 enum {
-  THREADS = 256
+  THREADS    = 256,
+  TEAM       = 4, /* lanes that read a row together, */
+  LARGE_TEAM = 16 /* and if rows are long enough for a third pass */
 };
 
 /* The number of this thread in the grid */
@@ -13,96 +15,206 @@ static __device__ inline int Thread()
   return (int)(blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-/* Makes the boxes of a grid aggregates; a thread for each box */
-static __global__ void Boxes(BAIRows A, BAINumbering grid, BAIBox box, BAINumbering next, int m, int *aggregate)
+/* The boxes of a grid; alone: some rows have no couplings */
+struct Boxes {
+  BAINumbering grid, next;
+  BAIBox       box;
+  int          m;
+  bool         alone;
+};
+
+/* Sets size to the number of rows of each box, for a prefix sum */
+static __global__ void SizeBoxes(Boxes boxes, int n, int *size)
 {
   const int c = Thread();
+  int       row[BAI_GRID_BOX];
 
-  if (c < m) BAIGridAggregate(&A, &grid, &box, &next, c, aggregate);
+  if (c <= boxes.m) size[c] = c < boxes.m ? BAIGridRows(&boxes.grid, &boxes.box, &boxes.next, n, c, row) : 0;
+}
+
+/* Makes the boxes of a grid aggregates, and lists their rows unless list.first is NULL; a thread for each box */
+static __global__ void FillBoxes(Boxes boxes, BAIRows A, int *aggregate, BAIMembers list)
+{
+  const int c = Thread();
+  int       row[BAI_GRID_BOX];
+
+  if (c >= boxes.m) return;
+  const int count = BAIGridRows(&boxes.grid, &boxes.box, &boxes.next, A.n, c, row);
+
+  BAIGridAggregate(&A, boxes.alone, c, count, row, aggregate);
+  for (int k = 0; k < count && list.first; k++) list.row[list.first[c] + k] = row[k];
+}
+
+/* Makes the boxes of a grid the aggregates of a level. If all rows belong to them, it also lists these rows */
+static BAIStatus AggregateBoxes(BAILevelsState state, bool alone, BAIDeviceLevel *L)
+{
+  const int    m      = (int)BAIGridCoarsen(&L->grid, &L->box, L->A.n, &L->next);
+  const Boxes  boxes  = {L->grid, L->next, L->box, m, alone};
+  cudaStream_t stream = state->s.stream;
+
+  L->m    = m;
+  L->most = (int)(L->box.m[0] * L->box.m[1] * L->box.m[2]);
+  if (!alone) {
+    BAITry(BAIKeep(state, (size_t)m + 1, &L->listed.first));
+    BAITry(BAIKeep(state, (size_t)L->A.n, &L->listed.row));
+    SizeBoxes<<<BAIGrid(m + 1, THREADS), THREADS, 0, stream>>>(boxes, L->A.n, L->listed.first);
+    BAITry(BAIScan(&state->s, (long long)m + 1, L->listed.first, L->listed.first));
+  }
+  FillBoxes<<<BAIGrid(m, THREADS), THREADS, 0, stream>>>(boxes, L->A, L->aggregate, L->listed);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Prepares the rows for matching, by a thread each */
-static __global__ void Candidates(BAIMatching m, int leave)
+static __global__ void Begin(BAIMatching m, int leave)
 {
   const int i = Thread();
 
   if (i < m.A.n) BAIMatchBegin(&m, i, leave);
 }
 
-/* Finds the proposal of each row and, if rows join pairs, its claim, and in best the largest claim on each pair */
-static __global__ void Propose(BAIMatching m, int *proposal, unsigned long long *claim, unsigned long long *best)
+/* The row of this team of lanes, or -1 behind the last one */
+static __device__ inline int RowOfTeam(int n, int team)
 {
-  const int i = Thread();
-  BAIReal   weight;
+  const long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / team;
 
-  if (i >= m.A.n) return;
-  proposal[i] = BAIProposal(&m, i, &weight);
-  if (!m.join || proposal[i] < 0) return;
-  claim[i] = BAIJoinClaim(weight, i);
-  atomicMax(&best[proposal[i]], claim[i]);
+  return i < n ? (int)i : -1;
 }
 
-/* Makes pairs of rows that propose to each other, or lets rows join pairs by their claims */
-static __global__ void Accept(BAIMatching m, const int *proposal, const unsigned long long *claim,
-                              const unsigned long long *best)
+/* The largest number of the lanes of a team. All lanes of a warp call this together */
+template <typename T>
+static __device__ inline T LargestOf(T number, int team)
 {
-  const int i = Thread();
+  for (int lanes = team / 2; lanes; lanes /= 2) {
+    const T other = __shfl_xor_sync(~0u, number, lanes);
 
-  if (i >= m.A.n || proposal[i] < 0) return;
-  if (m.join) {
-    if (claim[i] == best[proposal[i]]) m.mate[i] = -2 - proposal[i];
-  } else if (proposal[proposal[i]] == i) m.mate[i] = proposal[i];
-}
-
-/* Matches rows in pairs in several rounds of proposals; mate becomes the other row of the pair, or what BAIMatchBegin()
-   sets. With join, rows without a mate join a pair at the end. leave is the one of BAIMatchBegin() */
-static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field, int leave, int join, int *mate)
-{
-  const size_t        n      = (size_t)A.n;
-  const dim3          grid   = BAIGrid(A.n, THREADS);
-  cudaStream_t        stream = state->s.stream;
-  BAIRoom             rooms[4];
-  int                *proposal;
-  unsigned long long *claim = NULL, *best = NULL;
-  BAIMatching         m = {A, !state->info.hermitian, 0, 0, field, mate, NULL};
-
-  BAITry(rooms[0].Get(state, n, &proposal));
-  BAITry(rooms[1].Get(state, n, &m.d));
-  Candidates<<<grid, THREADS, 0, stream>>>(m, leave);
-  for (int round = 0; round < BAI_MATCH_ROUNDS + BAI_MATCH_ROUGH; round++) {
-    m.exact = !m.both && round < BAI_MATCH_ROUNDS;
-    Propose<<<grid, THREADS, 0, stream>>>(m, proposal, claim, best);
-    Accept<<<grid, THREADS, 0, stream>>>(m, proposal, claim, best);
+    if (other > number) number = other;
   }
+  return number;
+}
+
+/* Finds the largest weight of each row, by a team for each */
+static __global__ void FindMost(BAIMatching m, int team)
+{
+  const int   i = RowOfTeam(m.A.n, team), lane = (int)threadIdx.x % team;
+  const float most = LargestOf(i < 0 ? 0 : BAIMatchMost(&m, i, lane, team), team);
+
+  if (i >= 0 && !lane) m.most[i] = most;
+}
+
+/* The best choice of row i, or 0 for row -1, by a team. All lanes of a warp call this together */
+static __device__ inline unsigned long long Choose(const BAIMatching &m, int i, int team)
+{
+  return LargestOf<unsigned long long>(i < 0 ? 0 : BAIMatchChoose(&m, i, (int)threadIdx.x % team, team), team);
+}
+
+/* Makes an offer to a row, which keeps the best one, by the first lane of a team. Returns the offer that it had */
+static __device__ inline uint64_t Offer(const BAIMatching &m, uint64_t offer, int to, int team)
+{
+  unsigned long long had = 0;
+
+  if (offer && threadIdx.x % team == 0) had = atomicMax((unsigned long long *)&m.offer[to], (unsigned long long)offer);
+  return __shfl_sync(~0u, had, 0, team);
+}
+
+/* The row of this team, if it makes offers, or -1 */
+static __device__ inline int OpenRow(const BAIMatching &m, int team)
+{
+  const int i = RowOfTeam(m.A.n, team);
+
+  return i >= 0 && BAIMatchIsOpen(&m, i) ? i : -1;
+}
+
+/* Makes the offers of each row until one is kept, and those of the rows whose offers are no longer kept; a team for
+   each row */
+static __global__ void MakeOffers(BAIMatching m, int team)
+{
+  int i = OpenRow(m, team);
+
+  while (__any_sync(~0u, i >= 0)) {
+    const uint64_t choice = Choose(m, i, team), offer = choice ? BAIMatchOfferFor(choice, i) : 0;
+    const uint64_t had = Offer(m, offer, BAIMatchRow(choice), team);
+
+    if (offer > had) i = BAIMatchRow(had);
+    else if (!offer) i = -1;
+  }
+}
+
+/* Matches rows whose offers meet, by a thread for each row, and marks the first row of each pair, for a prefix sum */
+static __global__ void Accept(BAIMatching m, int *root)
+{
+  const int i = Thread();
+
+  if (i < m.A.n) BAIMatchAccept(&m, i);
+  if (i <= m.A.n) root[i] = i < m.A.n && m.mate[i] >= i;
+}
+
+/* Makes the offers of unmatched rows to pairs, a team for each row; offers are kept by the first rows of pairs */
+static __global__ void OfferToPairs(BAIMatching m, int team)
+{
+  const int      i      = OpenRow(m, team);
+  const uint64_t choice = Choose(m, i, team);
+
+  (void)Offer(m, choice ? BAIMatchOfferFor(choice, i) : 0, choice ? BAIFirstOfPair(m.mate, BAIMatchRow(choice)) : 0,
+              team);
+}
+
+/* Lets rows join the pairs that keep their offers, by a thread for each pair */
+static __global__ void Join(BAIMatching m, int *root)
+{
+  const int i = Thread(), row = i < m.A.n ? BAIMatchRow(m.offer[i]) : -1;
+
+  if (row < 0) return;
+  m.mate[row] = -2 - i;
+  root[row]   = 0;
+}
+
+/* Matches rows in pairs: mate becomes the other row of the pair, or what BAIMatchBegin() sets. With join, rows without
+   a mate join a pair at the end. leave is the one of BAIMatchBegin(). root is set to 1 for the first row of each pair
+   and to 0 for the others and behind the last one */
+static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field, int leave, bool join, int *mate,
+                       int *root)
+{
+  const size_t n    = (size_t)A.n;
+  const int    team = A.nnz > (int64_t)BAI_MATCH_LONG * A.n ? LARGE_TEAM : TEAM;
+  const dim3   rows = BAIGrid(A.n, THREADS), teams = BAIGrid((long long)A.n * team, THREADS);
+  cudaStream_t stream = state->s.stream;
+  BAIRoom      rooms[3];
+  BAIMatching  m = {A, !state->info.hermitian, 0, BAIMatchIsRough(A.nnz, A.n), field, mate, NULL, NULL, NULL};
+
+  BAITry(rooms[0].Get(state, n, &m.offer));
+  BAITry(rooms[1].Get(state, n, &m.d));
+  BAITry(rooms[2].Get(state, n, &m.most));
+  Begin<<<rows, THREADS, 0, stream>>>(m, leave);
+  FindMost<<<teams, THREADS, 0, stream>>>(m, team);
+  MakeOffers<<<teams, THREADS, 0, stream>>>(m, team);
+  Accept<<<BAIGrid(A.n + 1, THREADS), THREADS, 0, stream>>>(m, root);
   if (join) {
-    BAITry(rooms[2].Get(state, n, &claim));
-    BAITry(rooms[3].Get(state, n, &best));
-    CUDATry(cudaMemsetAsync(best, 0, n * sizeof(*best), stream));
-    m.exact = !m.both;
-    m.join  = 1;
-    Propose<<<grid, THREADS, 0, stream>>>(m, proposal, claim, best);
-    Accept<<<grid, THREADS, 0, stream>>>(m, proposal, claim, best);
+    m.join = 1;
+    CUDATry(cudaMemsetAsync(m.offer, 0, n * sizeof(*m.offer), stream));
+    OfferToPairs<<<teams, THREADS, 0, stream>>>(m, team);
+    Join<<<rows, THREADS, 0, stream>>>(m, root);
   }
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-/* Marks the first row of each pair, for a prefix sum */
-static __global__ void Roots(int n, const int *mate, int *root)
-{
-  const int i = Thread();
-
-  if (i <= n) root[i] = i < n && mate[i] >= i;
-}
-
-/* Finds the pair of each row; if field is not NULL, next gets the fields of pairs */
-static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next)
+/* Finds the pair of each row; if field is not NULL, next gets the fields of pairs, and if listed is not NULL, it gets
+   the two rows of each pair, the second of which may be -1 */
+static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next,
+                                   int *listed)
 {
   const int i = Thread();
 
   if (i >= n) return;
-  pair[i] = mate[i] == -1 ? -1 : number[BAIFirstOfPair(mate, i)];
-  if (field && mate[i] >= i) next[pair[i]] = field[i];
+  const int of = mate[i] == -1 ? -1 : number[BAIFirstOfPair(mate, i)];
+
+  pair[i] = of;
+  if (mate[i] < i) return;
+  if (field) next[of] = field[i];
+  if (!listed) return;
+  listed[2 * of]     = i;
+  listed[2 * of + 1] = mate[i] > i ? mate[i] : -1;
 }
 
 /* Replaces each aggregate by the pair that it belongs to */
@@ -113,22 +225,19 @@ static __global__ void Compose(int n, const int *pair, int *aggregate)
   if (i < n && aggregate[i] >= 0) aggregate[i] = pair[aggregate[i]];
 }
 
-/* Numbers pairs in the order of their first rows: sets pair to the pair of each row, or -1, and m to the number of
-   pairs; field becomes the fields of pairs */
-static BAIStatus TakePairs(BAILevelsState state, int n, const int *mate, int *pair, int *field, int *m)
+/* Numbers pairs in the order of their first rows, which root marks: sets pair to the pair of each row, or -1, and m to
+   the number of pairs; field becomes the fields of pairs, and listed, unless it is NULL, their rows. Overwrites root */
+static BAIStatus TakePairs(BAILevelsState state, int n, const int *mate, int *root, int *pair, int *field, int *listed,
+                           int *m)
 {
-  BAIRoom rooms[3];
-  int    *root, *number, *next = NULL;
+  BAIRoom room;
+  int    *next = NULL;
 
-  BAITry(rooms[0].Get(state, (size_t)n + 1, &root));
-  BAITry(rooms[1].Get(state, (size_t)n + 1, &number));
-  if (field) BAITry(rooms[2].Get(state, (size_t)n, &next));
-  Roots<<<BAIGrid(n + 1, THREADS), THREADS, 0, state->s.stream>>>(n, mate, root);
-  BAITry(BAIScan(&state->s, (long long)n + 1, root, number));
-  NumberPairs<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, mate, number, pair, field, next);
+  if (field) BAITry(room.Get(state, (size_t)n, &next));
+  BAITry(BAIScan(&state->s, (long long)n + 1, root, root));
+  NumberPairs<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, mate, root, pair, field, next, listed);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(m, number + n, sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+  BAITry(BAIDownload(&state->s, 1, root + n, m));
   if (field) CUDATry(cudaMemcpyAsync(field, next, (size_t)*m * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
   return BAIStatusOf(BAI_OK);
 }
@@ -142,53 +251,54 @@ struct Between {
   ~Between() { BAIDeviceFreeMatrix(state, &level); }
 };
 
-/* Computes the matrix of m aggregates of the rows of a matrix: sums of entries, or of their magnitudes. All ghosts
-   become one more column, see host/coarsen.c */
-static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int m, int *aggregate, bool magnitudes,
-                            BAIDeviceLevel *between)
+/* Computes the matrix of m aggregates of the rows of a matrix, which are listed: sums of entries, or of their
+   magnitudes. All ghosts become one more column, see host/coarsen.c */
+static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int m, int *aggregate,
+                            const BAIMembers &listed, bool magnitudes, BAIDeviceLevel *between)
 {
   BAIDeviceLevel fine = of;
-  BAISides       none = {};
   BAIRoom        room;
   int           *ghost = NULL;
 
   fine.m         = m;
+  fine.most      = listed.each;
   fine.aggregate = aggregate;
-  fine.gather    = {};
+  fine.listed    = listed;
   if (of.A.ghosts) {
     const std::vector<BAIInt> all((size_t)of.A.ghosts, m);
 
     BAITry(room.Get(state, all.size(), &ghost));
     BAITry(BAINarrow(state, all.size(), all.data(), ghost));
   }
-  BAITry(BAIGalerkinPattern(state, &fine, of.A.ghosts ? 1 : 0, ghost, between));
-  BAITry(BAIGalerkinSums(state, &fine, magnitudes, NULL, none, between));
-  BAIDeviceFreeGather(state, &fine, between->A.nnz);
-  return BAIStatusOf(BAI_OK);
+  return BAIGalerkin(state, &fine, {of.A.ghosts ? 1 : 0, ghost, NULL, magnitudes, false}, NULL, between);
 }
 
 /* Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before */
 static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
-  const int             passes = L->A.nnz > (int64_t)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
-  BAIRoom               rooms[2];
-  int                  *mate, *pair;
-  Between               between[2] = {Between(state), Between(state)};
-  const BAIDeviceLevel *C          = L;
+  const int    passes = L->A.nnz > (int64_t)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
+  const size_t room_for = (size_t)n + 1;
+  BAIRoom      room;
+  int         *mate;
+  Between      between[2] = {Between(state), Between(state)};
 
-  BAITry(rooms[0].Get(state, (size_t)n, &mate));
-  BAITry(rooms[1].Get(state, (size_t)n, &pair));
-  BAITry(BAINumber(state, n, 1, 0, NULL, L->aggregate));
+  const BAIDeviceLevel *C = L;
+
+  BAITry(room.Get(state, 5 * room_for, &mate));
+  int *const root = mate + room_for, *const pair = root + room_for, *const rows = pair + room_for;
+
   for (int pass = 0; pass < passes; pass++) {
+    const bool      last = pass + 1 == passes;
     BAIDeviceLevel *next = &between[pass % 2].level;
+    int *const      to   = pass ? pair : L->aggregate;
 
-    BAITry(Match(state, C->A, state->field, !pass ? 1 + !(level + state->p.above) : 0, pass + 1 == passes, mate));
-    BAITry(TakePairs(state, C->A.n, mate, pair, state->field, &L->m));
-    Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, pair, L->aggregate);
+    BAITry(Match(state, C->A, state->field, !pass ? 1 + !(level + state->p.above) : 0, last, mate, root));
+    BAITry(TakePairs(state, C->A.n, mate, root, to, state->field, last ? NULL : rows, &L->m));
+    if (pass) Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, pair, L->aggregate);
     CUDATry(cudaGetLastError());
-    if (!L->m || pass + 1 == passes) break;
+    if (!L->m || last) break;
     BAIDeviceFreeMatrix(state, next);
-    BAITry(Aggregated(state, *C, L->m, pair, false, next));
+    BAITry(Aggregated(state, *C, L->m, to, {NULL, rows, NULL, 1, 2}, false, next));
     C = next;
   }
   L->most = 3 << (passes - 1);
@@ -213,15 +323,12 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   BAIInt largest;
+  bool   alone = false;
 
-  if (BAIGridIsLookedAt((int)state->p.fields, &L->grid)) BAITry(BAIDeviceBoxes(state, L->A, L->grid, &L->box));
+  if (BAIGridIsLookedAt((int)state->p.fields, &L->grid)) BAITry(BAIDeviceBoxes(state, L->A, L->grid, &L->box, &alone));
   if (BAIGridHasBoxes(&L->box)) {
     state->p.given = 0;
-    L->m           = (int)BAIGridCoarsen(&L->grid, &L->box, L->A.n, &L->next);
-    L->most        = (int)(L->box.m[0] * L->box.m[1] * L->box.m[2]);
-    Boxes<<<BAIGrid(L->m, THREADS), THREADS, 0, state->s.stream>>>(L->A, L->grid, L->box, L->next, L->m, L->aggregate);
-    CUDATry(cudaGetLastError());
-    return BAIStatusOf(BAI_OK);
+    return AggregateBoxes(state, alone, L);
   }
   if (level >= state->p.given) return AggregatePairs(state, level, L);
   L->m    = (int)BAICountAggregates(L->A.n, state->p.aggregate[level], &largest);
@@ -246,7 +353,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   p.all /= rows;
   BAITry(room.Get(state, (size_t)n, &point));
   BAITry(BAINumber(state, n, rows, 0, NULL, point));
-  BAITry(Aggregated(state, *L, n / rows, point, true, points));
+  BAITry(Aggregated(state, *L, n / rows, point, {NULL, NULL, NULL, 1, rows}, true, points));
   points->aggregate = point;
   points->grid      = L->grid;
   if (!level) BAITry(BAIDeviceFindGrid(state, &p, points->A, &points->grid));
@@ -255,6 +362,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   L->next = points->next;
   L->m    = points->m;
   L->most = points->most * rows;
+  BAIDropList(state, points);
   return BAINumber(state, n, rows, 0, point, L->aggregate);
 }
 
@@ -267,7 +375,6 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
 
   *count = 0;
   if (!n) return BAIStatusOf(BAI_OK);
-  if (!L->of_row) BAITry(BAIOfRow(state, L));
   if (state->field && !state->p.all) {
     BAITry(BAIKeep(state, n, &L->field));
     CUDATry(cudaMemcpyAsync(L->field, state->field, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
@@ -275,6 +382,7 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
   BAITry(BAIKeep(state, n, &L->aggregate));
   if (state->p.like) BAITry(AggregateLike(state, level, L));
   else BAITry(state->p.modes ? AggregatePoints(state, level, L) : AggregateRows(state, level, L));
+  if (L->m && !L->listed.first) BAITry(BAIListAggregates(state, L));
   if (state->p.modes && L->m) BAITry(BAIDeviceOrthonormalize(state, L));
   *count = L->m;
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
@@ -319,11 +427,9 @@ BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *ag
                               state->s.stream));
       CUDATry(cudaStreamSynchronize(state->s.stream));
     }
-    return BAIModesGalerkin(state, L, (int)ghosts, ghost, next);
+    return BAIModesGalerkin(state, L, {(int)ghosts, ghost}, next);
   }
-  BAITry(BAIGalerkinPattern(state, L, (int)ghosts, ghost, next));
-  if (state->over != 1) BAITry(BAISidesCreate(state, L, next->A, &state->sides));
-  return BAIGalerkinSums(state, L, false, member, state->sides, next);
+  return BAIGalerkin(state, L, {(int)ghosts, ghost, member}, state->over != 1 ? &state->sides : NULL, next);
 }
 
 BAIStatus BAIDeviceNewValues(BAILevelsState state, BAIDeviceLevel *L)
@@ -331,8 +437,7 @@ BAIStatus BAIDeviceNewValues(BAILevelsState state, BAIDeviceLevel *L)
   BAIDeviceLevel *C     = L + 1;
   BAISides        sides = {};
 
-  if (L->P) return BAIModesSums(state, L, C, false);
-  if (state->over != 1) BAITry(BAISidesCreate(state, L, C->A, &sides));
-  BAITry(BAIGalerkinSums(state, L, false, NULL, sides, C));
+  if (L->P) return BAIModesSums(state, L, NULL, C);
+  BAITry(BAIGalerkin(state, L, {}, state->over != 1 ? &sides : NULL, C));
   return BAISidesSoften(state, NULL, &sides, C->A);
 }

@@ -2,9 +2,7 @@
    Couplings along the directions of a grid, and the fit of aggregates to new values, on a device. The results are those
    of host/fit.c; counts are equal to the bit
 */
-#include "levels.h"
-#include <cub/block/block_reduce.cuh>
-#include <float.h>
+#include "join.h"
 #include <string.h>
 
 enum {
@@ -12,81 +10,47 @@ enum {
   WARP    = 32
 };
 
-/* Couplings along the directions of a grid; least and most are the bits of doubles */
-struct GridSums {
-  double             sum[3];
-  unsigned long long least[3], most[3], count[3];
-  int                other;
+struct LooksTogether {
+  __device__ BAIGridLook operator()(const BAIGridLook &a, const BAIGridLook &b) const
+  {
+    return BAIGridLookTogether(&a, &b);
+  }
 };
 
-/* Adds what BAIGridLookAt() finds in each row to sums, by a thread for each row */
-static __global__ void LookAtGrid(BAIRows A, BAINumbering grid, GridSums *sums)
+/* Does BAIGridLookAt() for all rows. Each thread block stores what it finds */
+static __global__ __launch_bounds__(BAI_JOIN_THREADS) void LookAtGrid(BAIRows A, BAINumbering grid, BAIGridLook *looks)
 {
-  using Sum = cub::BlockReduce<double, THREADS>;
-  __shared__ typename Sum::TempStorage storage;
-  const int                            row  = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  BAIGridLook                          look = BAIGridLookNone();
+  BAIGridLook look = BAIGridLookNone();
 
-  if (row < A.n) BAIGridLookAt(&A, &grid, row, &look);
-  if (look.other) sums->other = 1;
-#pragma unroll
-  for (int d = 0; d < 3; d++) {
-    const double sum = Sum(storage).Sum(look.sum[d]);
-    __syncthreads();
-    const double count = Sum(storage).Sum((double)look.count[d]);
-    __syncthreads();
-    const double least = Sum(storage).Reduce(look.least[d], [](double a, double b) { return a < b ? a : b; });
-    __syncthreads();
-    const double most = Sum(storage).Reduce(look.most[d], [](double a, double b) { return a > b ? a : b; });
-    __syncthreads();
-    if (threadIdx.x || count == 0) continue;
-    atomicAdd(&sums->sum[d], sum);
-    atomicAdd(&sums->count[d], (unsigned long long)count);
-    atomicMin(&sums->least[d], (unsigned long long)__double_as_longlong(least));
-    atomicMax(&sums->most[d], (unsigned long long)__double_as_longlong(most));
-  }
+  for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x))
+    BAIGridLookAt(&A, &grid, row, &look);
+  BAIJoinBlock<BAIGridLook, LooksTogether>(look, looks);
 }
 
-/* The sums before any row. least holds the bits of the minimum, so it begins with the largest number */
-static GridSums NoSums(void)
+/* Sets look, on the device, to what the rows of a grid show */
+static BAIStatus LookAtRows(BAILevelsState state, const BAIRows &A, const BAINumbering &grid, BAIGridLook *look)
 {
-  return {
-    {0,     0,     0    },
-    {~0ull, ~0ull, ~0ull},
-    {0,     0,     0    },
-    {0,     0,     0    },
-    0
-  };
-}
+  const int    blocks = BAIJoinBlocks(state, A.n);
+  BAIRoom      room;
+  BAIGridLook *looks;
 
-/* Finds the size of a level's boxes, see BAIGridBoxes(), from the sums of LookAtGrid() over all its n rows, which must
-   be on the host */
-static void FindBoxes(const GridSums &sums, const BAINumbering &grid, BAIInt n, BAIBox *box)
-{
-  BAIGridLook look;
-
-  look.other = sums.other;
-  for (int d = 0; d < 3; d++) {
-    look.sum[d]   = sums.sum[d];
-    look.count[d] = (int64_t)sums.count[d];
-    memcpy(&look.least[d], &sums.least[d], sizeof(double));
-    memcpy(&look.most[d], &sums.most[d], sizeof(double));
-  }
-  BAIGridBoxes(&look, &grid, n, box);
-}
-
-BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIRows &A, const BAINumbering &grid, BAIBox *box)
-{
-  BAITemporary room;
-  GridSums     sums = NoSums();
-
-  BAITry(room.Allocate(&state->s, sizeof(sums)));
-  CUDATry(cudaMemcpyAsync(room.p, &sums, sizeof(sums), cudaMemcpyHostToDevice, state->s.stream));
-  LookAtGrid<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A, grid, static_cast<GridSums *>(room.p));
+  BAITry(room.Get(state, (size_t)blocks, &looks));
+  LookAtGrid<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, grid, looks);
+  BAIJoinAll<BAIGridLook, LooksTogether><<<1, BAI_JOIN_THREADS, 0, state->s.stream>>>(blocks, looks, look);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&sums, room.p, sizeof(sums), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  FindBoxes(sums, grid, A.n, box);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIRows &A, const BAINumbering &grid, BAIBox *box, bool *alone)
+{
+  BAIRoom      room;
+  BAIGridLook *on_device, look;
+
+  BAITry(room.Get(state, 1, &on_device));
+  BAITry(LookAtRows(state, A, grid, on_device));
+  BAITry(BAIDownload(&state->s, 1, on_device, &look));
+  BAIGridBoxes(&look, &grid, A.n, box);
+  *alone = look.alone > 0;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -138,7 +102,7 @@ static __global__ __launch_bounds__(THREADS) void HoldTogether(int m, const int 
 }
 
 struct BAIFitFindings {
-  GridSums           sums;
+  BAIGridLook        look; /* of a grid, with new values */
   unsigned long long unfit;
 };
 
@@ -146,7 +110,7 @@ BAIStatus BAIDeviceFit::Begin(BAILevelsState state)
 {
   BAIFitFindings none[BAI_LEVELS_MOST];
 
-  for (int l = 0; l < BAI_LEVELS_MOST; l++) none[l] = {NoSums(), 0};
+  for (int l = 0; l < BAI_LEVELS_MOST; l++) none[l] = {BAIGridLookNone(), 0};
   BAITry(room.Allocate(&state->s, sizeof(none)));
   findings = static_cast<BAIFitFindings *>(room.p);
   CUDATry(cudaMemcpyAsync(findings, none, sizeof(none), cudaMemcpyHostToDevice, state->s.stream));
@@ -173,8 +137,7 @@ BAIStatus BAIDeviceFit::LookAt(BAILevelsState state, int level, bool values_only
                        !(level + state->p.above)};
   const Look   look = {fit, L->row, L->child, L->aggregate, L[1].place, n - L->alone, BAIColumnsOfP(state->p.modes)};
 
-  if (values_only && L->box.m[0])
-    LookAtGrid<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(L->A, L->grid, &findings[level].sums);
+  if (values_only && L->box.m[0]) BAITry(LookAtRows(state, L->A, L->grid, &findings[level].look));
   const int first = boxes ? look.end : 0; /* boxes always hold together */
 
   if (first == n) return BAIStatusOf(BAI_OK);
@@ -200,7 +163,7 @@ BAIStatus BAIDeviceFit::End(BAILevelsState state, bool values_only)
 
     if (!values_only) L->unfit = unfit;
     if (!values_only || !IsAsked(state, l) || !isfinite(state->info.norm)) continue;
-    if (box.m[0]) FindBoxes(found[l].sums, L->grid, L->A.n, &box);
+    if (box.m[0]) BAIGridBoxes(&found[l].look, &L->grid, L->A.n, &box);
     if (memcmp(&box, &L->box, sizeof(box)) || !BAIFits(unfit, L->unfit, L->A.n)) return BAIStatusOf(BAI_ERR_OUTDATED);
   }
   return BAIStatusOf(BAI_OK);

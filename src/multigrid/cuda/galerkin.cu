@@ -1,276 +1,297 @@
 /*
-   The Galerkin product C = P^H A P on a device by sorting, where P is 1 on aggregates of rows. The result is that of
-   host/galerkin.c, in the same order
+   The Galerkin product C = P^H A P on a device, where P is 1 on aggregates of rows. A thread makes a row of C from a
+   list of its columns in shared memory. It adds the entries of A in the order of host/galerkin.c, so the results are
+   equal to the bit. Rows with too many columns are long, see longrows.cu
 */
-#include "levels.h"
+#include "galerkin.h"
 #include "../../common/cuda/scan_sort.h"
-#include <vector>
+#include <algorithm>
 
 enum {
-  THREADS = 256,
-  LANES   = 8
+  THREADS  = 128,
+  AT_ONCE  = 4,   /* numbers that a thread reads at once */
+  FEW      = 16,  /* columns of a row that is not long, if rows of A have on average at most */
+  FEW_ROW  = 9,   /* this number of entries; otherwise */
+  MANY     = 32,  /* this number; both are multiples of AT_ONCE */
+  FEW_ROWS = 192, /* all rows are long if there are fewer rows of C for each multiprocessor, */
+  MEMBERS  = 32   /* or if aggregates have more members, as a set of them has this number of bits */
 };
 
-/* BAINumber() by a thread for each i */
-static __global__ void Number(int n, int rows, int fields, const int *from, int *to)
-{
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), k = fields ? i / rows % fields : i / rows;
+/* The list of a thread in shared memory, whose numbers follow at the distance of the block's threads: columns and their
+   sums and, if sides are wanted, the numbers of entries, and the sets of members and ghosts that have entries there */
+struct List {
+  BAIScalar *sum;
+  int       *column, *entries;
+  unsigned  *members, *ghosts;
+};
 
-  if (i < n) to[i] = from ? from[k] : k;
+/* Bytes of the lists of a thread block of so many columns each */
+static size_t BytesOf(const BAIProduct &p, int width)
+{
+  const size_t ints = p.sides.side ? p.ghosts ? 4 : 3 : 1;
+
+  return (size_t)THREADS * (size_t)width * (sizeof(BAIScalar) + ints * sizeof(int));
 }
 
-BAIStatus BAINumber(BAILevelsState state, int n, int rows, int fields, const int *from, int *to)
+/* This thread's list in the shared memory of its block */
+static __device__ inline List ListAt(unsigned char *memory, int width)
 {
-  Number<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, rows, fields, from, to);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  BAIScalar *const sum    = reinterpret_cast<BAIScalar *>(memory) + threadIdx.x;
+  int *const       column = reinterpret_cast<int *>(reinterpret_cast<BAIScalar *>(memory) + width * THREADS);
+
+  return {sum, column + threadIdx.x, column + threadIdx.x + width * THREADS,
+          reinterpret_cast<unsigned *>(column + threadIdx.x + 2 * width * THREADS),
+          reinterpret_cast<unsigned *>(column + threadIdx.x + 3 * width * THREADS)};
 }
 
-BAIStatus BAINarrow(BAILevelsState state, size_t n, const BAIInt *from, int *to)
-{
-  const std::vector<int> narrow(from, from + n);
+/* A row of C under construction: the number of its columns, and the sum and number of the entries between different
+   members of the aggregate */
+struct Row {
+  BAIReal inner;
+  int     c, used, inside;
+};
 
-  if (n) CUDATry(cudaMemcpyAsync(to, narrow.data(), n * sizeof(int), cudaMemcpyHostToDevice, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(BAI_OK);
+/* Adds an entry of a row of A, the one of this member, to a row of C. Returns whether the list has room for it */
+static __device__ inline bool Add(const BAIProduct &p, const List &list, int width, int member, int row, int j,
+                                  int column, BAIScalar a, Row *to)
+{
+  const BAIScalar value = BAIValueOf(p, a);
+  const int       used  = to->used * THREADS;
+  int             u     = used;
+
+  for (int first = 0; first < used && u == used; first += AT_ONCE * THREADS) {
+#pragma unroll
+    for (int l = 0; l < AT_ONCE; l++) {
+      const int at = first + l * THREADS;
+
+      if (list.column[at] == column && at < used) u = at; /* columns behind the last one are not defined */
+    }
+  }
+  if (u == used) {
+    if (to->used == width) return false;
+    to->used++;
+    list.column[u] = column;
+    list.sum[u]    = 0;
+    if (p.sides.side) list.members[u] = list.entries[u] = 0;
+    if (p.ghosts) list.ghosts[u] = 0;
+  }
+  list.sum[u] += value;
+  if (!p.sides.side) return true;
+  list.entries[u]++;
+  list.members[u] |= 1u << member;
+  if (p.ghosts) list.ghosts[u] |= BAIBitOf(p, j);
+  if (column != to->c || j == row) return true;
+  to->inner += BAIAggregateMagnitude(value);
+  to->inside++;
+  return true;
 }
 
-/* Finds the row of each entry; a few lanes for each row */
-static __global__ void OfRow(BAIRows A, int *of_row)
+/* Adds the entries of a row of A, the one of this member. Returns whether the list had room for its columns */
+static __device__ inline bool AddRow(const BAIProduct &p, const List &list, int width, int member, int row, Row *to)
 {
-  const int row = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / LANES);
+  const int end = p.A.i[row + 1];
 
-  if (row >= A.n) return;
-  for (int k = A.i[row] + (int)(threadIdx.x % LANES); k < A.i[row + 1]; k += LANES) of_row[k] = row;
+  for (int k = p.A.i[row]; k < end; k += AT_ONCE) {
+    int       j[AT_ONCE], column[AT_ONCE];
+    BAIScalar a[AT_ONCE];
+
+#pragma unroll
+    for (int l = 0; l < AT_ONCE; l++) {
+      j[l] = k + l < end ? p.A.j[k + l] : -1;
+      a[l] = k + l < end && p.sums ? p.A.a[k + l] : BAIScalar(0);
+    }
+#pragma unroll
+    for (int l = 0; l < AT_ONCE; l++) column[l] = BAIColumnOf(p, j[l]);
+#pragma unroll
+    for (int l = 0; l < AT_ONCE; l++)
+      if (column[l] >= 0 && !Add(p, list, width, member, row, j[l], column[l], a[l], to)) return false;
+  }
+  return true;
 }
 
-BAIStatus BAIOfRow(BAILevelsState state, BAIDeviceLevel *L)
+/* Stores a row in p.staged with ascending columns */
+static __device__ inline void Store(const BAIProduct &p, const List &list, const Row &row)
 {
-  BAITry(BAIKeep(state, (size_t)L->A.nnz, &L->of_row));
-  OfRow<<<BAIGrid((long long)L->A.n * LANES, THREADS), THREADS, 0, state->s.stream>>>(L->A, L->of_row);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  for (int u = 0; u < row.used; u++) {
+    const int column = list.column[u * THREADS];
+    long long to     = row.c;
+
+    for (int v = 0; v < row.used; v++) to += list.column[v * THREADS] < column ? p.m : 0;
+    p.staged.j[to] = column;
+    if (p.sums) p.staged.a[to] = list.sum[u * THREADS];
+    if (!p.sides.side) continue;
+    p.staged.entries[to] = list.entries[u * THREADS];
+    p.staged.touch[to]   = __popc(list.members[u * THREADS]);
+    if (p.ghosts) p.staged.back[to] = __popc(list.ghosts[u * THREADS]);
+  }
 }
 
-/* Makes keys that sort rows by aggregate: by number, or by the places of the next level's rows in place, unless it is
-   NULL */
-static __global__ void ListKeys(int n, int m, int columns, const int *aggregate, const int *place, BAIKey *key,
-                                unsigned *row)
+/* Makes the rows of C with at most width columns, and lists the others, by a thread each */
+static __global__ __launch_bounds__(THREADS) void MakeShort(BAIProduct p, int width)
 {
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int                                     g    = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const List                                    list = ListAt(shared, width);
+  Row                                           row  = {};
+  int                                           begin, end;
+  bool                                          fits = true;
 
-  if (i >= n) return;
-  const int of = aggregate[i];
-
-  key[i] = (BAIKey)(of < 0 ? m : place ? place[of * columns] / columns : of);
-  row[i] = (unsigned)i;
-}
-
-/* Sets first[c] to the first key of aggregate c, and first[m] to the first key of rows in no aggregate, or the end.
-   parent, unless it is NULL, gets the aggregate of each key, or -1 */
-static __global__ void ListFirsts(int n, int m, const BAIKey *key, int *first, int *parent)
-{
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (p < n && (!p || key[p] != key[p - 1])) first[key[p]] = p;
-  if (p < n && parent) parent[p] = key[p] == (BAIKey)m ? -1 : (int)key[p];
-  if (p == n - 1 && key[p] != (BAIKey)m) first[m] = n;
-}
-
-BAIStatus BAIListAggregates(BAILevelsState state, const BAIDeviceLevel *L, const int *place, int *first, unsigned *list,
-                            int *parent)
-{
-  const int  n    = L->A.n;
-  const dim3 grid = BAIGrid(n, THREADS);
-  BAIRoom    rooms[3];
-  BAIKey    *key, *sorted;
-  unsigned  *rows;
-  int        bits = 1;
-
-  while (bits < 31 && L->m >> bits) bits++;
-  BAITry(rooms[0].Get(state, (size_t)n, &key));
-  BAITry(rooms[1].Get(state, (size_t)n, &sorted));
-  BAITry(rooms[2].Get(state, (size_t)n, &rows));
-  ListKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, BAIColumnsOfP(state->p.modes), L->aggregate, place, key,
-                                                  rows);
-  BAITry(BAISortPairs(&state->s, n, bits, key, sorted, rows, list));
-  ListFirsts<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, first, parent);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Finds the entry of the coarse matrix that each entry belongs to: row*columns + column, or m*columns for none. ghost
-   has the aggregates of ghosts, NULL: they have none */
-static __global__ void Keys(BAIRows A, const int *of_row, int m, int columns, const int *aggregate, const int *ghost,
-                            BAIKey *key, unsigned *entry)
-{
-  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-
-  if (k >= A.nnz) return;
-  const int row = aggregate[of_row[k]], j = A.j[k], col = j < A.n ? aggregate[j] : ghost ? ghost[j - A.n] : -1;
-
-  key[k]   = row < 0 || col < 0 ? (BAIKey)m * (BAIKey)columns : (BAIKey)row * (BAIKey)columns + (BAIKey)col;
-  entry[k] = (unsigned)k;
-}
-
-/* Marks the first of equal sorted keys, for a prefix sum */
-static __global__ void Heads(long long nnz, BAIKey none, const BAIKey *key, int *head)
-{
-  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-
-  if (k <= nnz) head[k] = k < nnz && key[k] != none && (!k || key[k] != key[k - 1]);
-}
-
-/* Finds the pattern of the coarse matrix. number[k] of its entries begin before sorted entry k; entries without one are
-   last */
-static __global__ void CoarsePattern(long long nnz, int m, int columns, BAIKey none, const BAIKey *key,
-                                     const int *number, int *first, int *i, int *j, int *of_row)
-{
-  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-
-  if (k >= nnz) return;
-  const int total = number[nnz];
-
-  if (k == 0) i[m] = total;
-  if (key[k] == none) {
-    if (k == 0) first[0] = 0;
+  if (g >= p.m) return;
+  row.c = BAIRowOf(p, g, &begin, &end);
+  for (int l = begin; l < end && fits; l++) fits = AddRow(p, list, width, l - begin, BAIMemberAt(p, l), &row);
+  p.count[row.c] = fits ? row.used : 0;
+  if (!fits) {
+    p.longs[atomicAdd(&p.found->longs, 1)] = g;
     return;
   }
-  if (k + 1 == nnz || key[k + 1] == none) first[total] = (int)k + 1;
-  if (k && key[k] == key[k - 1]) return;
-  const int at = number[k], row = (int)(key[k] / (BAIKey)columns);
-
-  first[at]  = (int)k;
-  j[at]      = (int)(key[k] % (BAIKey)columns);
-  of_row[at] = row;
-  if (!k || (int)(key[k - 1] / (BAIKey)columns) != row) i[row] = at;
+  if (row.used > *(volatile int *)&p.found->longest) atomicMax(&p.found->longest, row.used);
+  Store(p, list, row);
+  if (p.sides.side) p.sides.side[row.c] = BAISideOf(end - begin, row.inner, row.inside);
 }
 
-BAIStatus BAIGalerkinPattern(BAILevelsState state, BAIDeviceLevel *L, int ghosts, const int *ghost, BAIDeviceLevel *C)
+/* Moves the used numbers of row c to their places from begin on; m is the number of rows */
+template <typename T>
+static __device__ inline void Move(int m, int c, int begin, int used, const T *from, T *to)
 {
-  const int    columns = L->m + ghosts;
-  const BAIKey none    = (BAIKey)L->m * (BAIKey)columns;
-  const dim3   grid    = BAIGrid(L->A.nnz, THREADS);
-  const size_t nnz     = (size_t)L->A.nnz;
-  cudaStream_t stream  = state->s.stream;
-  int          bits    = 1, total, *number;
-  BAIKey      *key, *sorted;
-  BAIRoom      sorted_room, numbers;
+  for (int first = 0; first < used; first += AT_ONCE) {
+    T number[AT_ONCE];
 
-  while (bits < 64 && none >> bits) bits++;
-  BAITry(sorted_room.Get(state, nnz, &sorted));
-  BAITry(BAIKeep(state, nnz, &L->gather.entry));
-  {
-    BAIRoom   rooms[2];
-    unsigned *entry;
-
-    BAITry(rooms[0].Get(state, nnz, &key));
-    BAITry(rooms[1].Get(state, nnz, &entry));
-    Keys<<<grid, THREADS, 0, stream>>>(L->A, L->of_row, L->m, columns, L->aggregate, ghost, key, entry);
-    BAITry(BAISortPairs(&state->s, L->A.nnz, bits, key, sorted, entry, L->gather.entry));
+#pragma unroll
+    for (int l = 0; l < AT_ONCE; l++)
+      if (first + l < used) number[l] = from[(long long)(first + l) * m + c];
+#pragma unroll
+    for (int l = 0; l < AT_ONCE; l++)
+      if (first + l < used) to[begin + first + l] = number[l];
   }
-  BAITry(numbers.Get(state, nnz + 1, &number));
-  Heads<<<BAIGrid(L->A.nnz + 1, THREADS), THREADS, 0, stream>>>(L->A.nnz, none, sorted, number);
-  BAITry(BAIScan(&state->s, L->A.nnz + 1, number, number));
-  CUDATry(cudaMemcpyAsync(&total, number + nnz, sizeof(int), cudaMemcpyDeviceToHost, stream));
-  CUDATry(cudaStreamSynchronize(stream));
-  C->A = {L->m, ghosts, total, NULL, NULL, NULL};
-  BAITry(BAIKeep(state, (size_t)total + 1, &L->gather.first));
-  BAITry(BAIKeep(state, (size_t)L->m + 1, &C->A.i));
-  BAITry(BAIKeep(state, (size_t)total, &C->A.j));
-  BAITry(BAIKeep(state, (size_t)total, &C->of_row));
-  CoarsePattern<<<grid, THREADS, 0, stream>>>(L->A.nnz, L->m, columns, none, sorted, number, L->gather.first, C->A.i,
-                                              C->A.j, C->of_row);
+}
+
+/* Moves short rows to their places in C, a thread each */
+static __global__ void PlaceShort(BAIProduct p, int width)
+{
+  const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x), begin = c < p.m ? p.C.i[c] : 0,
+            used = c < p.m ? p.C.i[c + 1] - begin : 0;
+
+  if (used > width) return;
+  Move(p.m, c, begin, used, p.staged.j, p.C.j);
+  if (p.sums) Move(p.m, c, begin, used, p.staged.a, p.C.a);
+  if (!p.sides.side) return;
+  Move(p.m, c, begin, used, p.staged.entries, p.sides.entries);
+  Move(p.m, c, begin, used, p.staged.touch, p.sides.touch);
+  if (p.ghosts) Move(p.m, c, begin, used, p.staged.back, p.sides.back);
+}
+
+/* Work space of a product */
+struct Space {
+  BAIRoom numbers, sums;
+};
+
+/* The number of columns up to which rows are short, or 0 if all are long */
+static int WidthOf(BAILevelsState state, const BAIDeviceLevel *L)
+{
+  const double row = (double)L->A.nnz / (double)L->A.n;
+
+  if (L->most > MEMBERS || L->m < FEW_ROWS * state->s.processors) return 0;
+  return row <= FEW_ROW ? FEW : MANY;
+}
+
+/* Makes the short rows and finds the long ones, if width is not 0 */
+static BAIStatus MakeShortRows(BAILevelsState state, int width, Space *space, BAIProduct *p)
+{
+  const size_t m = (size_t)p->m, room_for = m * (size_t)width, found = sizeof(*p->found) / sizeof(int),
+               arrays = p->sides.side ? p->ghosts ? 4 : 3 : 1;
+  int *numbers;
+
+  BAITry(space->numbers.Get(state, 2 * m + 1 + found + arrays * room_for, &numbers));
+  p->longs          = numbers;
+  p->count          = numbers + m;
+  p->found          = reinterpret_cast<BAIFound *>(p->count + m + 1);
+  p->staged.j       = p->count + m + 1 + found;
+  p->staged.entries = p->staged.j + room_for;
+  p->staged.touch   = p->staged.entries + room_for;
+  p->staged.back    = p->staged.touch + room_for;
+  CUDATry(cudaMemsetAsync(p->count + m, 0, sizeof(int) + sizeof(*p->found), state->s.stream));
+  if (!width) return BAIStatusOf(BAI_OK);
+  if (p->sums) BAITry(space->sums.Get(state, room_for, &p->staged.a));
+  BAITry(BAIAllowShared((const void *)MakeShort, BytesOf(*p, width)));
+  MakeShort<<<BAIGrid(p->m, THREADS), THREADS, BytesOf(*p, width), state->s.stream>>>(*p, width);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-/* Sets the values of C, a thread for each entry: its sum in the order of the rows and entries of A. If sides.touch is
-   not NULL, sets the data for overcorrection too, except the rows of aggregates. member has the number of each ghost in
-   its aggregate */
-static __global__ void Sums(BAIRows A, const int *a_of_row, BAIRows C, const int *c_of_row, const unsigned *entry,
-                            const int *first, bool magnitudes, const int *member, BAISides sides)
+/* Finds the row pointers of C from the columns of its rows, and what was found */
+static BAIStatus SumColumns(BAILevelsState state, const BAIProduct &p, BAIDeviceLevel *C, BAIFound *found)
 {
-  const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  const size_t m = (size_t)p.m;
+  int          total;
 
-  if (c >= C.nnz) return;
-  const bool diagonal = c_of_row[c] == C.j[c], of_ghost = C.j[c] >= C.n;
-  BAIScalar  sum       = 0;
-  BAIReal    magnitude = 0;
-  uint32_t   seen      = 0; /* ghosts that rows are coupled to */
-  int        rows = 0, inside = 0, last = -1;
-
-  for (int k = first[c]; k < first[c + 1]; k++) {
-    const unsigned  e   = entry[k];
-    const int       row = a_of_row[e];
-    const BAIScalar a   = A.a[e];
-
-    sum += magnitudes ? BAIScalar(BAIAggregateMagnitude(a)) : a;
-    rows += row != last;
-    last = row;
-    if (of_ghost && sides.touch) seen |= UINT32_C(1) << member[A.j[e] - A.n];
-    if (!diagonal || A.j[e] == row) continue;
-    magnitude += BAIAggregateMagnitude(a);
-    inside++;
-  }
-  C.a[c] = sum;
-  if (!sides.touch) return;
-  sides.touch[c] = rows;
-  if (of_ghost) sides.back[c] = __popc(seen);
-  if (diagonal) sides.side[C.j[c]].inner = inside ? magnitude / (BAIReal)inside : 0;
-}
-
-/* Adds the number of rows of each aggregate to side[].rows, for its overcorrection */
-static __global__ void CountRows(int n, const int *aggregate, BAILevelsSide *side)
-{
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (i < n && aggregate[i] >= 0) atomicAdd(&side[aggregate[i]].rows, (BAIReal)1);
-}
-
-/* Overcorrection: divides the couplings of each row of the coarse matrix C by up to over, see BAISoftenRow(); a thread
-   for each row */
-static __global__ void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost, BAIReal over)
-{
-  const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (c < C.n) BAISoftenRow(&C, &sides, ghost, over, c);
-}
-
-BAIStatus BAIGalerkinSums(BAILevelsState state, const BAIDeviceLevel *L, bool magnitudes, const int *member,
-                          const BAISides &sides, BAIDeviceLevel *C)
-{
-  cudaStream_t stream = state->s.stream;
-
-  if (!C->A.a) BAITry(BAIKeep(state, (size_t)C->A.nnz, &C->A.a));
-  if (sides.side) {
-    CUDATry(cudaMemsetAsync(sides.side, 0, (size_t)C->A.n * sizeof(*sides.side), stream));
-    CountRows<<<BAIGrid(L->A.n, THREADS), THREADS, 0, stream>>>(L->A.n, L->aggregate, sides.side);
-  }
-  Sums<<<BAIGrid(C->A.nnz, THREADS), THREADS, 0, stream>>>(L->A, L->of_row, C->A, C->of_row, L->gather.entry,
-                                                           L->gather.first, magnitudes, member, sides);
-  CUDATry(cudaGetLastError());
+  BAITry(BAIScan(&state->s, (long long)m + 1, p.count, C->A.i));
+  CUDATry(cudaMemcpyAsync(&total, C->A.i + m, sizeof(total), cudaMemcpyDeviceToHost, state->s.stream));
+  BAITry(BAIDownload(&state->s, 1, p.found, found));
+  C->A.nnz = total;
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAISidesCreate(BAILevelsState state, const BAIDeviceLevel *L, const BAIRows &C, BAISides *sides)
+/* Counts the columns of long rows, which may have up to widest, lists these rows, and finds the row pointers of C */
+static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int widest, BAIDeviceLevel *C)
 {
-  *sides       = {};
-  sides->first = L->gather.first;
-  BAITry(BAIKeep(state, (size_t)C.nnz, &sides->touch));
-  if (C.ghosts) BAITry(BAIKeep(state, (size_t)C.nnz, &sides->back));
-  return BAIKeep(state, (size_t)C.n, &sides->side);
+  BAIFound found = {0, p.m};
+
+  p.counts = true;
+  p.sums   = false;
+  BAITry(BAIKeep(state, (size_t)p.m + 1, &C->A.i));
+  if (width) BAITry(SumColumns(state, p, C, &found));
+  C->longs = {NULL, found.longs};
+  if (found.longs) {
+    if (width) {
+      BAITry(BAIKeep(state, (size_t)found.longs, &C->longs.row));
+      CUDATry(cudaMemcpyAsync(C->longs.row, p.longs, (size_t)found.longs * sizeof(int), cudaMemcpyDeviceToDevice,
+                              state->s.stream));
+    }
+    BAITry(BAIMakeLongRows(state, p, C->longs, widest));
+    BAITry(SumColumns(state, p, C, &found));
+  }
+  C->longest = found.longest;
+  return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAISidesSoften(BAILevelsState state, const BAILevelsSide *ghost, BAISides *sides, const BAIRows &C)
+/* Allocates C, and the data of its entries for overcorrection if sides is not NULL */
+static BAIStatus Allocate(BAILevelsState state, const BAIProduct &p, BAISides *sides, BAIDeviceLevel *C)
 {
-  if (!sides->side) return BAIStatusOf(BAI_OK);
-  SoftenRows<<<BAIGrid(C.n, THREADS), THREADS, 0, state->s.stream>>>(C, *sides, ghost, state->over);
+  const size_t nnz = (size_t)C->A.nnz;
+
+  if (!C->A.j) BAITry(BAIKeep(state, nnz, &C->A.j));
+  if (!C->A.a && p.sums) BAITry(BAIKeep(state, nnz, &C->A.a));
+  if (!sides) return BAIStatusOf(BAI_OK);
+  BAITry(BAIKeep(state, nnz, &sides->entries));
+  BAITry(BAIKeep(state, nnz, &sides->touch));
+  return p.ghosts ? BAIKeep(state, nnz, &sides->back) : BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICoarse &how, BAISides *sides,
+                      BAIDeviceLevel *C)
+{
+  const int  width = WidthOf(state, L);
+  BAIProduct p     = {L->A,       {},         BAIMembersOf(state, L), L->m,  L->aggregate, how.ghost,
+                      how.member, how.ghosts, how.magnitudes,         false, !how.pattern};
+  Space      space;
+
+  if (sides) {
+    *sides = {};
+    BAITry(BAIKeep(state, (size_t)L->m, &sides->side));
+    p.sides = *sides;
+  }
+  BAITry(MakeShortRows(state, width, &space, &p));
+  if (!C->A.i) {
+    C->A = {L->m, how.ghosts, 0, NULL, NULL, NULL};
+    BAITry(
+      CountColumns(state, p, width, (int)std::min((long long)L->most * L->longest, (long long)L->m + how.ghosts), C));
+  }
+  BAITry(Allocate(state, p, sides, C));
+  p.C = C->A;
+  if (sides) p.sides = *sides;
+  if (width) PlaceShort<<<BAIGrid(p.m, THREADS), THREADS, 0, state->s.stream>>>(p, width);
   CUDATry(cudaGetLastError());
-  BAIDrop(state, (size_t)C.nnz, &sides->touch);
-  BAIDrop(state, (size_t)C.nnz, &sides->back);
-  BAIDrop(state, (size_t)C.n, &sides->side);
-  return BAIStatusOf(BAI_OK);
+  return BAIMakeLongRows(state, p, C->longs, C->longest);
 }
 
 void BAIDeviceFreeMatrix(BAILevelsState state, BAIDeviceLevel *L)
@@ -278,35 +299,5 @@ void BAIDeviceFreeMatrix(BAILevelsState state, BAIDeviceLevel *L)
   BAIDrop(state, (size_t)L->A.n + 1, &L->A.i);
   BAIDrop(state, (size_t)L->A.nnz, &L->A.j);
   BAIDrop(state, (size_t)L->A.nnz, &L->A.a);
-  BAIDrop(state, (size_t)L->A.nnz, &L->of_row);
-}
-
-void BAIDeviceFreeGather(BAILevelsState state, BAIDeviceLevel *L, int64_t coarse)
-{
-  BAIDrop(state, (size_t)L->A.nnz, &L->gather.entry);
-  BAIDrop(state, (size_t)coarse + 1, &L->gather.first);
-  BAIDrop(state, (size_t)L->gather.pattern.n + 1, &L->gather.pattern.i);
-  BAIDrop(state, (size_t)coarse, &L->gather.pattern.j);
-  BAIDrop(state, (size_t)coarse, &L->gather.of_row);
-}
-
-/* The operation Soften of ../ops.def */
-BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
-{
-  BAIDeviceLevel *L = BAIDeviceLast(state);
-  const size_t    n = (size_t)L->A.ghosts;
-  BAIRoom         room;
-  BAILevelsSide  *ghost = NULL;
-
-  if (!L->A.n) return BAIStatusOf(BAI_OK);
-  if (n && state->sides.side) {
-    BAITry(room.Get(state, n, &ghost));
-    CUDATry(cudaMemcpyAsync(ghost, side, n * sizeof(*side), cudaMemcpyHostToDevice, state->s.stream));
-    CUDATry(cudaStreamSynchronize(state->s.stream));
-  }
-  BAITry(BAISidesSoften(state, ghost, &state->sides, L->A));
-  if (!state->p.all) return BAIStatusOf(BAI_OK); /* otherwise there are no new values */
-  BAIDeviceFreeGather(state, L - 1, state->p.modes ? L[-1].gather.pattern.nnz : L->A.nnz);
-  BAIDrop(state, (size_t)L[-1].A.nnz, &L[-1].of_row);
-  return BAIStatusOf(BAI_OK);
+  BAIDrop(state, (size_t)L->longs.count, &L->longs.row);
 }

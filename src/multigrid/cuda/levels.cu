@@ -68,25 +68,24 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
                                : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
 }
 
-/* Stores all levels of one rank by places, and inverts the last one. With values_only first computes new values of
-   coarse matrices; BAI_ERR_OUTDATED if the aggregates do not fit them */
+/* Stores all levels of one rank by places. With values_only first computes new values of coarse matrices;
+   BAI_ERR_OUTDATED if the aggregates do not fit them */
 static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
 {
   BAIDeviceFit fit;
 
   BAITry(fit.Begin(state));
-  for (int l = 0; l < state->levels && values_only; l++) BAITry(BAIOfRow(state, &state->level[l]));
+  BAITry(BAINeedsBegin(state));
   for (int l = 0; l < state->levels; l++) {
     BAIDeviceLevel *L = &state->level[l];
 
-    if (values_only && L->m) BAITry(BAIDeviceNewValues(state, L));
+    if (values_only && L->m) BAITryStage(&state->p, BAI_STAGE_GALERKIN, BAIDeviceNewValues(state, L));
     if (!values_only) BAITry(BAIDeviceCutBlocks(state, L));
     BAITry(BAIPlaceLevel(state, L, values_only));
     BAITry(fit.LookAt(state, l, values_only));
   }
-  for (int l = 0; l < state->levels; l++) BAIDrop(state, (size_t)state->level[l].A.nnz, &state->level[l].of_row);
-  BAITry(fit.End(state, values_only));
-  return BAIInvertLast(state);
+  BAITry(BAINeedsEnd(state));
+  return fit.End(state, values_only);
 }
 
 /* Frees the data that only set-up of several ranks needs, as matrices are stored by places and get no new values.
@@ -113,11 +112,13 @@ static BAIStatus PlaceRanks(BAILevelsState state, const BAILevelsRanks *ranks)
   state->levels           = ranks->levels + ranks->next;
   BAIDeviceLast(state)->m = 0;
   BAITry(BAIDeviceTakeRanks(state, ranks));
+  BAITry(BAINeedsBegin(state));
   for (int l = 0; l < ranks->levels; l++) {
     if (!state->level[l].A.n) continue;
     BAITry(BAIDeviceCutBlocks(state, &state->level[l]));
     BAITry(BAIPlaceLevel(state, &state->level[l], false));
   }
+  BAITry(BAINeedsEnd(state));
   FreeMade(state, made);
   return BAIStatusOf(BAI_OK);
 }
@@ -130,8 +131,9 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
   BAIDeviceLast(state)->m = 0;
   BAIFreeModes(state);
   if (state->field) BAIDrop(state, (size_t)state->level[0].A.n, &state->field);
-  BAITry(BAIDeviceOrder(state));
-  BAITry(ranks ? PlaceRanks(state, ranks) : PlaceLevels(state, false));
+  BAITryStage(&state->p, BAI_STAGE_FILL, BAIDeviceOrder(state));
+  BAITryStage(&state->p, BAI_STAGE_FILL, ranks ? PlaceRanks(state, ranks) : PlaceLevels(state, false));
+  BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
   BAIFindTail(state);
   return BAIStatusOf(BAI_OK);
 }
@@ -142,8 +144,10 @@ BAIStatus BAIDeviceUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
 
   if (matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(BAIDeviceTake(state, matrix, true, &found));
-  return state->chip.on ? BAIChipUpdateValues(&state->chip, &state->level[0].A, state->info.hermitian)
-                        : PlaceLevels(state, true);
+  if (state->chip.on) return BAIChipUpdateValues(&state->chip, &state->level[0].A, state->info.hermitian);
+  BAITryStage(&state->p, BAI_STAGE_FILL, PlaceLevels(state, true));
+  BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Copies n indices to the host, where they are of type BAIInt */

@@ -48,13 +48,30 @@ struct BAILevelView {
   const T *P;        /* n x modes, by places */
 };
 
-/* The order in which P^H A P was summed, for new values. With modes, the order of the product with P of ones */
+/* The rows of each aggregate, in ascending order: row[first[g]] to row[first[g + 1] - 1], and then those in no
+   aggregate. Or, if first is NULL, each has this number of rows, row[g*each] and on, of which the last one may be -1
+   for none; row may then be NULL, for all rows in order. g is the number of the aggregate, or if of is not NULL, that
+   number is of[g*columns]/columns */
 typedef struct {
-  unsigned *entry; /* entries of A, in the order of the entries of the coarse matrix that they belong to */
-  int      *first; /* for each entry of the coarse matrix, its first one in entry; nnz + 1 */
-  BAIRows   pattern;
-  int      *of_row;
-} BAIGather;
+  int *first, *row;
+  int *of, columns, each;
+} BAIMembers;
+
+/* The rows of a coarse matrix with too many columns for the fast way to make them: their number, and the aggregates g
+   that they belong to; NULL: all */
+typedef struct {
+  int *row;
+  int  count;
+} BAILongRows;
+
+/* How to make a coarse matrix. Ghosts of the finer matrix belong to ghosts columns: ghost has a number from m to m +
+   ghosts - 1 for each, or -1, or is NULL; member has the number of each ghost in its aggregate, less than BAI_SET. Sums
+   are of entries or of their magnitudes; pattern: the matrix has no values */
+typedef struct {
+  int        ghosts;
+  const int *ghost, *member;
+  bool       magnitudes, pattern;
+} BAICoarse;
 
 /* A rank whose memory this one writes to: the range of sent rows for it; addresses for the first of them in even and
    odd exchanges; the flag to set there, and the flag that it sets here */
@@ -95,7 +112,6 @@ typedef struct {
 
 typedef struct {
   BAIRows      A;
-  int         *of_row;     /* nnz: row of each entry */
   BAINumbering grid, next; /* grid of this level, and of the next one */
   BAIBox       box;        /* box of the grid, from the couplings */
   long long    unfit;      /* rows that did not fit their aggregates when these were made, see BAIFits() */
@@ -115,7 +131,9 @@ typedef struct {
   int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
   unsigned short *in_j;
   void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
-  BAIGather       gather;
+  BAIMembers      listed; /* during set-up: the rows of each aggregate */
+  BAILongRows     longs;
+  int             longest; /* largest number of entries of a row */
   BAIDeviceHalo   halo;
 } BAIDeviceLevel;
 
@@ -146,7 +164,8 @@ typedef struct {
 
 struct BAILevelsState_ {
   BAIContext          s;
-  BAILevelsTold      *told; /* NULL until kernels write there */
+  int                *needs; /* BAI_LEVELS_MOST: whether something is added to diagonal entries of the level */
+  BAILevelsTold      *told;  /* NULL until kernels write there */
   BAILevelsParameters p;
   /* the first level that one launch does together with all coarser ones; levels if there is none */
   int               levels, tail;
@@ -226,8 +245,8 @@ BAIStatus BAIDeviceTake(BAILevelsState, const BAIMatrix *, bool values_only, BAI
 BAIStatus BAIDeviceTakeSign(BAILevelsState);
 void      BAIDeviceTakeScale(BAILevelsState);
 BAIStatus BAIDeviceFindGrid(BAILevelsState, const BAILevelsParameters *, const BAIRows &, BAINumbering *);
-/* fit.cu: find the box of a grid; count the rows of all levels that do not fit their aggregates; read the counts, which
-   are kept, or with new values compared, giving BAI_ERR_OUTDATED */
+/* fit.cu: find the box of a grid, and whether some rows have no couplings; count the rows of all levels that do not fit
+   their aggregates; read the counts, which are kept, or with new values compared, giving BAI_ERR_OUTDATED */
 struct BAIFitFindings;
 struct BAIDeviceFit {
   BAITemporary    room;
@@ -237,47 +256,42 @@ struct BAIDeviceFit {
   BAIStatus LookAt(BAILevelsState, int level, bool values_only);
   BAIStatus End(BAILevelsState, bool values_only);
 };
-BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *);
+BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *, bool *alone);
 /* coarsen.cu: compute new values of the next level's matrix */
 BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
-/* galerkin.cu: to[i] = k for i < n, or from[k] if from is not NULL, where k is i/rows, modulo fields if that is not 0;
-   copy n numbers from the host as 32-bit ones; find of_row of a level */
+/* aggregates.cu: to[i] = k for i < n, or from[k] if from is not NULL, where k is i/rows, modulo fields if that is not
+   0; copy n numbers from the host as 32-bit ones */
 BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
 BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
-BAIStatus BAIOfRow(BAILevelsState, BAIDeviceLevel *);
-/* Lists the rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1], then the rows in no
-   aggregate. Aggregates are ordered by place, the places of the next level's rows, or if it is NULL by number. parent,
-   unless it is NULL, gets the number in this order of the aggregate of each row in the list, or -1 */
-BAIStatus BAIListAggregates(BAILevelsState, const BAIDeviceLevel *, const int *place, int *first, unsigned *list,
-                            int *parent);
-/* Finds the pattern of the matrix of a level's aggregates, and the order of its sums. ghost has a number from m to m +
-   ghosts - 1 for each ghost, or -1 */
-BAIStatus BAIGalerkinPattern(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
-/* Computes its values: sums of entries, or of their magnitudes; and if sides is allocated, the data for overcorrection.
-   member has the number of each ghost in its aggregate */
-BAIStatus BAIGalerkinSums(BAILevelsState, const BAIDeviceLevel *, bool magnitudes, const int *member, const BAISides &,
-                          BAIDeviceLevel *next);
-/* Allocate the data for the overcorrection of the next level's matrix; overcorrect it and free them */
-BAIStatus BAISidesCreate(BAILevelsState, const BAIDeviceLevel *, const BAIRows &, BAISides *);
+/* List the rows of each aggregate of a level by number; free this list; return it, or once rows are numbered by places
+   the list by places */
+BAIStatus  BAIListAggregates(BAILevelsState, BAIDeviceLevel *);
+void       BAIDropList(BAILevelsState, BAIDeviceLevel *);
+BAIMembers BAIMembersOf(BAILevelsState, const BAIDeviceLevel *);
+/* galerkin.cu: make the matrix of a level's aggregates, or its new values; and in sides, unless it is NULL, the data
+   for its overcorrection. Free a level's matrix, unless it is the caller's. soften.cu: overcorrect it, and free these
+   data */
+BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceLevel *, const BAICoarse &, BAISides *, BAIDeviceLevel *next);
 BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *, const BAIRows &);
-/* Free a level's matrix, unless it is the caller's; and the order of the sums of the next level's matrix, whose
-   pattern, with modes the one of aggregates, has coarse entries */
-void BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
-void BAIDeviceFreeGather(BAILevelsState, BAIDeviceLevel *, int64_t coarse);
+void      BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 /* place.cu: number rows by aggregates on all levels; cut blocks; store the matrix of a level by places; invert the last
    level if it is solved exactly */
 BAIStatus BAIDeviceOrder(BAILevelsState);
 BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
+/* Before levels are stored by places, and after it: set extra of each level */
+BAIStatus BAINeedsBegin(BAILevelsState);
+BAIStatus BAINeedsEnd(BAILevelsState);
 BAIStatus BAIInvertLast(BAILevelsState);
 /* nearnull.cu: take the modes of the finest level; make P of the last level, and the modes on the next one; make these
-   the modes of the last level; free them; compute C = P^H A P, or only its values */
+   the modes of the last level; free them; make C = P^H A P, whose ghosts and their aggregates are given in how; compute
+   its values */
 BAIStatus BAITakeModes(BAILevelsState);
 BAIStatus BAIDeviceOrthonormalize(BAILevelsState, BAIDeviceLevel *);
 void      BAINextModes(BAILevelsState);
 void      BAIFreeModes(BAILevelsState);
-BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
-BAIStatus BAIModesSums(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
+BAIStatus BAIModesGalerkin(BAILevelsState, const BAIDeviceLevel *, BAICoarse how, BAIDeviceLevel *next);
+BAIStatus BAIModesSums(BAILevelsState, const BAIDeviceLevel *, const int *ghost, const BAIDeviceLevel *next);
 /* cycle.cu: sets z to a cycle for r, times the factors; does nothing if done is not NULL and *done not 0 */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
 /* tail.cu: find the level from which one launch does the rest of a cycle; do this part, from level l on. With modes,

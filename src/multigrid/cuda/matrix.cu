@@ -2,14 +2,12 @@
    The matrix of the finest level on a device: taken from the caller and examined. The findings are those of
    host/matrix.c
 */
-#include "levels.h"
-#include <cub/block/block_reduce.cuh>
+#include "join.h"
 #include <vector>
 
 enum {
   THREADS     = 256,
-  BLOCKS      = 16, /* for each multiprocessor; a thread examines many rows */
-  MERGE_LANES = 4   /* threads that copy a row */
+  MERGE_LANES = 4 /* threads that copy a row */
 };
 
 /* Copies a CSR matrix from the host to memory that stays for new values, and sets on_device to the copy.
@@ -121,7 +119,7 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
   return BAIStatusOf(BAI_OK);
 }
 
-struct Together {
+struct FindingsTogether {
   __device__ BAIFindings operator()(const BAIFindings &a, const BAIFindings &b) const
   {
     return BAIFindingsTogether(&a, &b);
@@ -149,16 +147,14 @@ static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int ro
 }
 
 /* Examines all rows, a thread each or a warp for long rows. Each thread block stores its findings */
-static __global__ __launch_bounds__(THREADS) void Look(BAIRows A, How how, BAIFindings *findings)
+static __global__ __launch_bounds__(BAI_JOIN_THREADS) void Look(BAIRows A, How how, BAIFindings *findings)
 {
   enum {
     LANES    = 32,
     LONG_ROW = 256 /* rows with more entries are shared by a warp */
   };
-  using Reduce = cub::BlockReduce<BAIFindings, THREADS>;
-  __shared__ typename Reduce::TempStorage storage;
-  const int                               lane = (int)threadIdx.x % LANES;
-  BAIFindings                             mine = BAIFindingsNone(A.n);
+  const int   lane = (int)threadIdx.x % LANES;
+  BAIFindings mine = BAIFindingsNone(A.n);
 
   for (int base = (int)(blockIdx.x * blockDim.x + threadIdx.x) - lane; base < A.n;
        base += (int)(gridDim.x * blockDim.x)) {
@@ -169,28 +165,13 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIRows A, How how, BAIFi
     for (unsigned rest = __ballot_sync(~0u, is_long); rest; rest &= rest - 1)
       LookAtRow(A, how, base + __ffs((int)rest) - 1, lane, LANES, mine);
   }
-  mine = Reduce(storage).Reduce(mine, Together());
-  if (!threadIdx.x) findings[blockIdx.x] = mine;
-}
-
-/* Joins count findings in the first one, by one thread block */
-static __global__ __launch_bounds__(THREADS) void AllFindings(int count, BAIFindings *findings)
-{
-  using Reduce = cub::BlockReduce<BAIFindings, THREADS>;
-  __shared__ typename Reduce::TempStorage storage;
-  BAIFindings                             all = findings[0];
-
-  for (int k = (int)threadIdx.x; k < count; k += THREADS)
-    all = k == 0 ? all : k == (int)threadIdx.x ? findings[k] : Together()(all, findings[k]);
-  all = Reduce(storage).Reduce(all, Together(), count < THREADS ? count : THREADS);
-  if (!threadIdx.x) findings[0] = all;
+  BAIJoinBlock<BAIFindings, FindingsTogether>(mine, findings);
 }
 
 /* Examines the matrix and copies the findings to the host */
 static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *found)
 {
-  const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->s.processors * BLOCKS,
-            blocks = wanted < room_for ? wanted : room_for;
+  const int    blocks = BAIJoinBlocks(state, A.n);
   BAIRoom      room, ghost_room;
   BAIFindings *device;
   How          how = {state->p.first, NULL, !state->p.like};
@@ -203,8 +184,8 @@ static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *fou
                             state->s.stream));
     how.ghost = ghost;
   }
-  Look<<<(unsigned)blocks, THREADS, 0, state->s.stream>>>(A, how, device);
-  AllFindings<<<1, THREADS, 0, state->s.stream>>>(blocks, device);
+  Look<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device);
+  BAIJoinAll<BAIFindings, FindingsTogether><<<1, BAI_JOIN_THREADS, 0, state->s.stream>>>(blocks, device, device);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(found, device, sizeof(*found), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
@@ -245,7 +226,8 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool valu
   BAITry(Take(state, &staged, A));
   BAITry(LookAt(state, *A, found));
   if (values_only && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
-  state->pattern = found->pattern;
+  state->pattern          = found->pattern;
+  state->level[0].longest = found->longest;
   BAITry(BAITakeFindings(found, &state->p, matrix->n, &state->info, &state->over));
   const bool fits = found->most <= found->least * BAI_LEVELS_SINGLE_RANGE &&
     (state->p.single != BAI_SINGLE_HERMITIAN || state->info.hermitian);

@@ -3,12 +3,13 @@
    host/galerkin.c, in the same order, without fused products and sums
 */
 #include "levels.h"
+#include <algorithm>
 #include <vector>
 
 enum {
-  THREADS = 256,
-  WARP    = 32,
-  AT_ONCE = 8
+  THREADS      = 256,
+  WARP         = 32,
+  MODE_THREADS = 192 /* most threads that compute the rows of an aggregate together */
 };
 
 /* The sum of conj(x) y over the rows of an aggregate, in their order, by all lanes of a warp. product is work space */
@@ -32,15 +33,14 @@ static __device__ inline BAIReal Norm(int count, const BAIScalar *x, BAIScalar *
 /* Orthonormalizes the modes in from on each aggregate, as in host/nearnull.c, by a warp for each, in columns of most
    rows in shared memory. Stores the basis in the aggregate's rows of P, and the modes as combinations of it, the modes
    of the next level, in next */
-static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, const unsigned *list, int most,
-                                                              int modes, BAILevelModes from, BAIScalar *P,
-                                                              BAIScalar *next)
+static __global__ __launch_bounds__(WARP) void Orthonormalize(BAIMembers listed, int most, int modes,
+                                                              BAILevelModes from, BAIScalar *P, BAIScalar *next)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar *const column = reinterpret_cast<BAIScalar *>(shared), *const product = column + modes * most;
-  const int             lane = (int)threadIdx.x, begin = first[blockIdx.x], count = first[blockIdx.x + 1] - begin;
-  const unsigned *const row = list + begin;
-  BAIScalar *const      r   = next + (long long)blockIdx.x * modes * modes;
+  const int lane = (int)threadIdx.x, begin = listed.first[blockIdx.x], count = listed.first[blockIdx.x + 1] - begin;
+  const int *const row = listed.row + begin;
+  BAIScalar *const r   = next + (long long)blockIdx.x * modes * modes;
 
   for (int l = lane; l < count; l += WARP)
     for (int k = 0; k < modes; k++) column[k * most + l] = from.mode[row[l] * from.row_step + k * from.mode_step];
@@ -117,132 +117,198 @@ BAIStatus BAIDeviceOrthonormalize(BAILevelsState state, BAIDeviceLevel *L)
   const size_t all = (size_t)L->A.n + (size_t)L->A.ghosts, columns = (size_t)modes, next = (size_t)L->m * columns,
                shared = (columns + 1) * (size_t)L->most * sizeof(BAIScalar);
   BAIScalar *mode;
-  BAIRoom    rooms[2];
-  int       *first;
-  unsigned  *list;
 
-  BAITry(rooms[0].Get(state, (size_t)L->m + 1, &first));
-  BAITry(rooms[1].Get(state, (size_t)L->A.n, &list));
-  BAITry(BAIListAggregates(state, L, NULL, first, list, NULL));
   Free(state, &state->next_mode);
   BAITry(BAIKeep(state, all * columns, &L->P));
   BAITry(BAIKeep(state, next * columns, &mode));
   state->next_mode = {mode, modes, 1, next};
   CUDATry(cudaMemsetAsync(L->P, 0, all * columns * sizeof(*L->P), state->s.stream)); /* for rows in no aggregate */
   BAITry(BAIAllowShared((const void *)Orthonormalize, shared));
-  Orthonormalize<<<dim3((unsigned)L->m), WARP, shared, state->s.stream>>>(first, list, L->most, modes, state->mode,
-                                                                          L->P, mode);
+  Orthonormalize<<<dim3((unsigned)L->m), WARP, shared, state->s.stream>>>(L->listed, L->most, modes, state->mode, L->P,
+                                                                          mode);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-/* Parameters of ModeSums(): A and P, the entries of A for each pair of aggregates, and the destination of the result */
-struct ModeSum {
-  BAIRows          A, pattern;
-  const int       *a_of_row, *pattern_of_row, *first;
-  const unsigned  *entry;
+/* A product with modes: A, P and C, the rows of each of m aggregates, and the aggregates of rows and ghosts */
+struct ModeProduct {
+  BAIRows          A, C;
+  BAIMembers       members;
+  const int       *aggregate, *ghost;
   const BAIScalar *P;
-  BAIScalar       *values;
-  int             *i, *j, *of_row; /* NULL: only values are new */
+  int              m, modes;
 };
 
-/* Adds the entry t of a row of A times P to the sums; nothing for row -1 */
-static __device__ inline void AddRow(const BAIScalar *P, int row, int modes, BAIScalar t,
-                                     BAIScalar (&sum)[BAI_LEVELS_MODES])
+/* The number of the aggregate of a column of A among the neighbours of an aggregate, whose first row of C begins at
+   begin and has width entries; or -1 */
+static __device__ inline int NumberOf(const ModeProduct &p, int begin, int width, int j)
 {
-#pragma unroll
-  for (int k = 0; k < BAI_LEVELS_MODES; k++)
-    if (row >= 0 && k < modes) sum[k] += BAIConj(P[(long long)row * modes + k]) * t;
+  const int g   = j < p.A.n ? p.aggregate[j] : p.ghost ? p.ghost[j - p.A.n] : -1;
+  int       low = 0, high = width / p.modes;
+
+  if (g < 0) return -1;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+
+    if (p.C.j[begin + middle * p.modes] > g * p.modes) high = middle;
+    else low = middle;
+  }
+  return low;
 }
 
-/* Computes P^H A P. A thread for each column of each pair of aggregates, which sums over all rows. As in
-   host/galerkin.c it first computes a row of A times P. Several entries are read at once */
-static __global__ __launch_bounds__(THREADS) void ModeSums(ModeSum s, int modes)
+/* In shared memory: members of an aggregate, with the places of their entries; the values of some entries of a row of A
+   and the rows of P of their columns; and for some neighbours of the aggregate the set of the entries that belong
+   to it */
+struct Staged {
+  int       row[MODE_THREADS], from[MODE_THREADS], to[MODE_THREADS];
+  BAIScalar a[MODE_THREADS], P[BAI_LEVELS_MODES][MODE_THREADS];
+  unsigned  of[MODE_THREADS / WARP][MODE_THREADS + 1]; /* by words of the sets */
+};
+
+/* The entries of row l of s from number first on, one for each thread: its column, or -1, and value */
+struct Entries {
+  int       l, first, j;
+  BAIScalar a;
+};
+
+/* Reads the entries that follow those of row l before number first, where count rows are staged */
+static __device__ inline Entries Read(const ModeProduct &p, const Staged &s, int l, int first, int count)
 {
-  const long long thread = blockIdx.x * (long long)THREADS + threadIdx.x;
-  const int       g = (int)(thread / modes), o = (int)(thread % modes), end = g < s.pattern.nnz ? s.first[g + 1] : 0;
-  BAIScalar       sum[BAI_LEVELS_MODES], t = 0;
-  int             last = -1;
+  while (l < count && first >= s.to[l]) {
+    l++;
+    first = l < count ? s.from[l] : 0;
+  }
+  const int  k  = first + (int)threadIdx.x;
+  const bool is = l < count && k < s.to[l];
 
-  if (g >= s.pattern.nnz) return;
-#pragma unroll
-  for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = 0;
-  for (int begin = s.first[g]; begin < end; begin += AT_ONCE) {
-    int       row[AT_ONCE];
-    BAIScalar a[AT_ONCE], p[AT_ONCE];
+  return {l, first, is ? p.A.j[k] : -1, is ? p.A.a[k] : BAIScalar(0)};
+}
 
-#pragma unroll
-    for (int l = 0; l < AT_ONCE; l++) {
-      const unsigned at = s.entry[begin + l < end ? begin + l : end - 1];
+/* Adds the members of an aggregate from number begin to end - 1, at most one for each thread, to sum, which has the
+   entries of column o of its rows of C: of neighbour o / modes, and first is the first neighbour of this thread block,
+   of count. As in host/galerkin.c it first computes a row of A times P. The next entries are read before some
+   are added */
+static __device__ inline void AddMembers(const ModeProduct &p, Staged *s, int begin, int end, int row_of_C, int width,
+                                         int o, int first, int count, BAIScalar (&sum)[BAI_LEVELS_MODES])
+{
+  const int l = (int)threadIdx.x, threads = (int)blockDim.x, rows = end - begin;
+  const int mode = o % p.modes, neighbor = o / p.modes - first;
+  BAIScalar t = 0;
 
-      row[l] = s.a_of_row[at];
-      a[l]   = s.A.a[at];
-      p[l]   = s.P[(long long)s.A.j[at] * modes + o];
-    }
+  __syncthreads();
+  if (l < rows) {
+    const int row = p.members.row[begin + l];
+
+    s->row[l]  = row;
+    s->from[l] = p.A.i[row];
+    s->to[l]   = p.A.i[row + 1];
+  }
+  __syncthreads();
+  for (Entries e = Read(p, *s, 0, s->from[0], rows); e.l < rows;) {
+    const int     of   = e.j < 0 ? -1 : NumberOf(p, row_of_C, width, e.j) - first;
+    const Entries next = Read(p, *s, e.l, e.first + threads, rows);
+
+    const int left = s->to[e.l] - e.first, words = ((left < threads ? left : threads) + WARP - 1) / WARP;
+
+    for (int word = 0; word < words; word++)
+      for (int k = l; k < count; k += threads) s->of[word][k] = 0;
+    s->a[l] = e.a;
 #pragma unroll
-    for (int l = 0; l < AT_ONCE; l++) {
-      if (begin + l >= end) break;
-      if (row[l] != last) {
-        AddRow(s.P, last, modes, t, sum);
-        t    = 0;
-        last = row[l];
+    for (int k = 0; k < BAI_LEVELS_MODES; k++)
+      if (k < p.modes && of >= 0 && of < count) s->P[k][l] = p.P[(long long)e.j * p.modes + k];
+    __syncthreads();
+    if (of >= 0 && of < count) atomicOr(&s->of[l / WARP][of], 1u << l % WARP);
+    __syncthreads();
+    for (int word = 0; word < words && o < width; word++) {
+      for (unsigned rest = s->of[word][neighbor]; rest; rest &= rest - 1) {
+        const int at = word * WARP + __ffs((int)rest) - 1;
+
+        t += s->a[at] * s->P[mode][at];
       }
-      t += a[l] * p[l];
     }
-  }
-  AddRow(s.P, last, modes, t, sum);
-  const int       c = s.pattern_of_row[g], begin = s.pattern.i[c], width = (s.pattern.i[c + 1] - begin) * modes;
-  const long long base = (long long)begin * modes * modes + (long long)(g - begin) * modes + o;
-
+    if (next.l != e.l) {
 #pragma unroll
-  for (int k = 0; k < BAI_LEVELS_MODES; k++) {
-    if (k >= modes) break;
-    const long long to = base + (long long)k * width;
-
-    s.values[to] = sum[k];
-    if (!s.j) continue;
-    s.j[to]      = s.pattern.j[g] * modes + o;
-    s.of_row[to] = c * modes + k;
-    if (g == begin && !o) s.i[c * modes + k] = (int)to;
+      for (int k = 0; k < BAI_LEVELS_MODES; k++)
+        if (k < p.modes) sum[k] += BAIConj(p.P[(long long)s->row[e.l] * p.modes + k]) * t;
+      t = 0;
+    }
+    e = next;
+    __syncthreads();
   }
-  if (s.j && !thread) s.i[s.pattern.n * modes] = (int)(s.pattern.nnz * modes * modes);
 }
 
-BAIStatus BAIModesSums(BAILevelsState state, const BAIDeviceLevel *L, const BAIDeviceLevel *next, bool pattern)
+/* Computes the values of P^H A P, a thread block for each aggregate and a thread for each column of its rows of C */
+static __global__ __launch_bounds__(MODE_THREADS) void ModeSums(ModeProduct p)
 {
-  const int     modes = state->p.modes;
-  const ModeSum s     = {L->A,
-                         L->gather.pattern,
-                         L->of_row,
-                         L->gather.of_row,
-                         L->gather.first,
-                         L->gather.entry,
-                         L->P,
-                         next->A.a,
-                     pattern ? next->A.i : NULL,
-                     pattern ? next->A.j : NULL,
-                     pattern ? next->of_row : NULL};
+  __shared__ __align__(16) unsigned char memory[sizeof(Staged)]; /* complex numbers have constructors */
+  const int     g = (int)blockIdx.x, c = p.members.of ? p.members.of[g * p.modes] / p.modes : g;
+  const int     begin = p.C.i[c * p.modes], width = p.C.i[c * p.modes + 1] - begin, end = p.members.first[g + 1];
+  const int     threads = (int)blockDim.x;
+  Staged *const s       = reinterpret_cast<Staged *>(memory);
 
-  ModeSums<<<BAIGrid(s.pattern.nnz * modes, THREADS), THREADS, 0, state->s.stream>>>(s, modes);
+  for (int base = 0; base < width; base += threads) {
+    const int o = base + (int)threadIdx.x, last = base + threads < width ? base + threads : width;
+    const int first = base / p.modes, count = (last - 1) / p.modes - first + 1;
+    BAIScalar sum[BAI_LEVELS_MODES];
+
+#pragma unroll
+    for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = 0;
+    for (int l = p.members.first[g]; l < end; l += threads)
+      AddMembers(p, s, l, l + threads < end ? l + threads : end, begin, width, o, first, count, sum);
+#pragma unroll
+    for (int k = 0; k < BAI_LEVELS_MODES; k++)
+      if (k < p.modes && o < width) p.C.a[begin + k * width + o] = sum[k];
+  }
+}
+
+BAIStatus BAIModesSums(BAILevelsState state, const BAIDeviceLevel *L, const int *ghost, const BAIDeviceLevel *next)
+{
+  const int         modes = state->p.modes, widest = (next->longest + WARP - 1) / WARP * WARP;
+  const ModeProduct p = {L->A, next->A, BAIMembersOf(state, L), L->aggregate, ghost, L->P, L->m, modes};
+
+  ModeSums<<<(unsigned)L->m, (unsigned)std::min(widest, (int)MODE_THREADS), 0, state->s.stream>>>(p);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, int ghosts, const int *ghost, BAIDeviceLevel *next)
+/* Sets the pattern of C, the one of the product without modes with each entry replaced by modes x modes ones; a warp
+   for each row of that pattern */
+static __global__ void ModePattern(BAIRows pattern, int modes, BAIRows C)
+{
+  const int c = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / WARP);
+
+  if (c > pattern.n) return;
+  const int from = pattern.i[c], begin = from * modes * modes;
+
+  if (c == pattern.n) C.i[c * modes] = begin;
+  if (c == pattern.n) return;
+  const int width = (pattern.i[c + 1] - from) * modes;
+
+  for (int k = 0; k < modes; k++) {
+    C.i[c * modes + k] = begin + k * width;
+    for (int o = (int)threadIdx.x % WARP; o < width; o += WARP)
+      C.j[begin + k * width + o] = pattern.j[from + o / modes] * modes + o % modes;
+  }
+}
+
+BAIStatus BAIModesGalerkin(BAILevelsState state, const BAIDeviceLevel *L, BAICoarse how, BAIDeviceLevel *next)
 {
   const int      modes   = state->p.modes;
   BAIDeviceLevel pattern = {};
 
-  BAITry(BAIGalerkinPattern(state, L, ghosts, ghost, &pattern));
-  L->gather.pattern   = pattern.A;
-  L->gather.of_row    = pattern.of_row;
+  how.pattern = true;
+  BAITry(BAIGalerkin(state, L, how, NULL, &pattern));
   const long long nnz = pattern.A.nnz * modes * modes;
 
   if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE); /* the number of rows is smaller */
-  next->A = {L->m * modes, ghosts * modes, nnz, NULL, NULL, NULL};
+  next->A       = {L->m * modes, how.ghosts * modes, nnz, NULL, NULL, NULL};
+  next->longest = pattern.longest * modes;
   BAITry(BAIKeep(state, (size_t)next->A.n + 1, &next->A.i));
   BAITry(BAIKeep(state, (size_t)nnz, &next->A.j));
-  BAITry(BAIKeep(state, (size_t)nnz, &next->of_row));
   BAITry(BAIKeep(state, (size_t)nnz, &next->A.a));
-  return BAIModesSums(state, L, next, true);
+  ModePattern<<<BAIGrid(((long long)L->m + 1) * WARP, THREADS), THREADS, 0, state->s.stream>>>(pattern.A, modes,
+                                                                                               next->A);
+  CUDATry(cudaGetLastError());
+  BAIDeviceFreeMatrix(state, &pattern);
+  return BAIModesSums(state, L, how.ghost, next);
 }

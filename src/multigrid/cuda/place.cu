@@ -4,19 +4,47 @@
 */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/warp.h"
 
 enum {
-  THREADS = 256,
-  INVERT  = 1024
+  THREADS  = 256,
+  INVERT   = 1024,
+  LANES    = 16,  /* lanes that store a row together, by teams of */
+  TEAMS    = 512, /* this number of threads of a block, if rows have on average more than */
+  LONG_ROW = 24   /* this number of entries; otherwise a thread stores a row */
 };
 
-/* Inverts the numbering by aggregates: place[row[p]] = p. Ghosts keep their numbers */
-static __global__ void Places(int n, int ghosts, const int *row, int *place)
+/* Sets size to the number of rows of each aggregate in the order of their places, for a prefix sum. of has the row of
+   the next level at each place */
+static __global__ void Sizes(int m, BAIMembers listed, const int *of, int columns, int *size)
 {
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int q = (int)(blockIdx.x * blockDim.x + threadIdx.x), c = q < m ? of[q * columns] / columns : 0;
 
-  if (p < n) place[row[p]] = p;
-  else if (p < n + ghosts) place[p] = p;
+  if (q <= m) size[q] = q < m ? listed.first[c + 1] - listed.first[c] : 0;
+}
+
+/* The row at a place, and the reverse; and unless parent is NULL, the place of its aggregate, or -1 */
+static __device__ inline void SetPlace(int row, int place, int q, int *rows, int *places, int *parent)
+{
+  rows[place] = row;
+  places[row] = place;
+  if (parent) parent[place] = q;
+}
+
+/* Gives places to the rows of each aggregate, by a thread for each, to the rows in no aggregate, and to ghosts, which
+   keep their numbers */
+static __global__ void Places(int n, int m, int ghosts, BAIMembers listed, const int *of, int columns, const int *child,
+                              int *row, int *place, int *parent)
+{
+  const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (t < m) {
+    const int c = of[t * columns] / columns, begin = listed.first[c], count = listed.first[c + 1] - begin;
+
+    for (int k = 0; k < count; k++) SetPlace(listed.row[begin + k], child[t] + k, t, row, place, parent);
+  }
+  if (t < n && t >= listed.first[m]) SetPlace(listed.row[t], t, -1, row, place, parent);
+  if (t < ghosts) place[n + t] = n + t;
 }
 
 /* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate
@@ -32,15 +60,22 @@ BAIStatus BAIDeviceOrder(BAILevelsState state)
     BAITry(BAIKeep(state, (size_t)n, &L->row));
     BAITry(BAIKeep(state, (size_t)all, &L->place));
     if (!L->m) {
+      BAIDropList(state, L);
       BAITry(BAINumber(state, n, 1, 0, NULL, L->row));
       BAITry(BAINumber(state, all, 1, 0, NULL, L->place));
       continue;
     }
     BAITry(BAIKeep(state, (size_t)L->m + 1, &L->child));
     if (L->P) BAITry(BAIKeep(state, (size_t)n, &L->parent));
-    BAITry(BAIListAggregates(state, L, L[1].place, L->child, (unsigned *)L->row, L->parent));
-    Places<<<BAIGrid(all, THREADS), THREADS, 0, state->s.stream>>>(n, L->A.ghosts, L->row, L->place);
+    const int  columns = BAIColumnsOfP(state->p.modes);
+    const dim3 grid = BAIGrid(L->m + 1, THREADS), all_rows = BAIGrid(all, THREADS);
+
+    Sizes<<<grid, THREADS, 0, state->s.stream>>>(L->m, L->listed, L[1].row, columns, L->child);
+    BAITry(BAIScan(&state->s, (long long)L->m + 1, L->child, L->child));
+    Places<<<all_rows, THREADS, 0, state->s.stream>>>(n, L->m, L->A.ghosts, L->listed, L[1].row, columns, L->child,
+                                                      L->row, L->place, L->parent);
     CUDATry(cudaGetLastError());
+    BAIDropList(state, L);
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -163,60 +198,108 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(Fill f, int *sl
   if (threadIdx.x % BAI_TEAM) return;
   slice[blockIdx.x * BAI_TEAMS + threadIdx.x / BAI_TEAM] = (most + 1) / 2;
   atomicAdd(inside, (unsigned long long)all);
-  atomicMax(widest, most);
+  if (most > *(volatile int *)widest) atomicMax(widest, most);
 }
 
-/* Stores the rows of a level by places, a thread each: entries inside the block in slices, entries outside row by row,
-   and the data of the local sweeps. Sets needs_extra if something is added to a diagonal entry */
-template <typename T>
-static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int *needs_extra)
+/* The entries of a row that are stored so far: inside the block, and outside; the sums of the magnitudes of entries
+   besides the diagonal and of those inside; and the diagonal entry */
+struct Stored {
+  int       in, out;
+  BAIReal   sum, inside;
+  BAIScalar diagonal;
+};
+
+/* Where a row's entries inside its block are stored: the place of the first one, of which the second of a pair is the
+   next one; and the number of entries that the slice has room for */
+struct Slot {
+  long long to;
+  int       width;
+};
+
+static __device__ inline Slot SlotOf(const Fill &f, int row)
 {
-  int       first, last;
-  const int p = PlaceOf(f, &first, &last), at = (int)blockIdx.x * BAI_TEAMS + (int)(threadIdx.x / BAI_TEAM);
-  const int begin = f.slice[at], width = 2 * (f.slice[at + 1] - begin);
-  long long to = ((long long)begin * BAI_TEAM + threadIdx.x % BAI_TEAM) * 2; /* the second of a pair is the next one */
-  T        *in_a = static_cast<T *>(f.in_a), *out_a = static_cast<T *>(f.out_a);
-  unsigned char *in_j = reinterpret_cast<unsigned char *>(f.in_j);
-  BAIReal        sum = 0, in = 0;
-  BAIScalar      diagonal = 0;
-  int            count    = 0;
+  const int at = (int)blockIdx.x * BAI_TEAMS + row / BAI_TEAM, begin = f.slice[at];
 
-  if (p >= 0) {
-    const int row = f.row[p];
-    int       out = f.out_first[p];
+  return {((long long)begin * BAI_TEAM + row % BAI_TEAM) * 2, 2 * (f.slice[at + 1] - begin)};
+}
 
-    for (int k = f.A.i[row]; k < f.A.i[row + 1]; k++) {
-      const int       q = f.place[f.A.j[k]];
-      const BAIScalar a = f.A.a[k];
+/* Stores entry number count of a row inside its block */
+template <typename T>
+static __device__ inline void StoreInside(const Fill &f, const Slot &slot, int count, int place, T a)
+{
+  const long long to = slot.to + count / 2 * 2 * BAI_TEAM + count % 2;
 
-      if (q == p) {
-        diagonal += a;
-        continue;
-      }
-      sum += BAIAggregateMagnitude(a);
-      if (q >= first && q < last) {
-        in_j[to + count / 2 * 2 * BAI_TEAM + count % 2] = (unsigned char)(q - first);
-        in_a[to + count / 2 * 2 * BAI_TEAM + count % 2] = T(a * f.scale);
-        in += BAIAggregateMagnitude(a);
-        count++;
-      } else {
-        f.out_j[out] = q;
-        out_a[out++] = T(a * f.scale);
-      }
+  reinterpret_cast<unsigned char *>(f.in_j)[to] = (unsigned char)place;
+  static_cast<T *>(f.in_a)[to]                  = a;
+}
+
+/* Stores entries of the row at place p, one in each lane of a team, which the lanes of a warp do together unless a team
+   is a single lane, behind those that are stored: inside the block from place first to last - 1, or outside. Sums are
+   in the order of the entries */
+template <typename T, int LANES>
+static __device__ inline void StoreEntries(const Fill &f, const Slot &slot, int p, int first, int last, bool is, int q,
+                                           BAIScalar a, Stored *s)
+{
+  const bool diagonal = is && q == p, near = is && !diagonal && q >= first && q < last, far = is && !diagonal && !near;
+  const int  base       = (int)threadIdx.x % BAI_LANES / LANES * LANES;
+  const unsigned team   = LANES == BAI_LANES ? ~0u : ((1u << LANES % BAI_LANES) - 1) << base,
+                 before = ((1u << threadIdx.x % BAI_LANES) - 1) & team;
+  const unsigned nears  = LANES == 1 ? (unsigned)near << base : __ballot_sync(~0u, near),
+                 fars   = LANES == 1 ? (unsigned)far << base : __ballot_sync(~0u, far);
+  const BAIReal   size  = near || far ? BAIAggregateMagnitude(a) : 0;
+  const BAIScalar d     = diagonal ? a : BAIScalar(0);
+
+  if (near) StoreInside<T>(f, slot, s->in + __popc(nears & before), q - first, T(a * f.scale));
+  if (far) {
+    const int at = s->out + __popc(fars & before);
+
+    f.out_j[at]                   = q;
+    static_cast<T *>(f.out_a)[at] = T(a * f.scale);
+  }
+  s->in += __popc(nears & team);
+  s->out += __popc(fars & team);
+#pragma unroll
+  for (int l = 0; l < LANES; l++) {
+    const BAIReal one = LANES == 1 ? size : __shfl_sync(~0u, size, l, LANES);
+
+    s->sum += one;
+    s->inside += nears >> (base + l) & 1 ? one : 0;
+    s->diagonal += LANES == 1 ? d : BAIOfLane(d, base + l);
+  }
+}
+
+/* Stores the rows of a level by places: entries inside the block in slices, entries outside row by row, and the data of
+   the local sweeps; a team of lanes for each row, one after the other. Sets needs_extra if something is added to a
+   diagonal entry */
+template <typename T, int LANES>
+static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TEAMS) void FillLevel(Fill f,
+                                                                                                    int *needs_extra)
+{
+  const int first = f.first[blockIdx.x], last = f.first[blockIdx.x + 1], lane = (int)threadIdx.x % LANES;
+
+  for (int l = (int)threadIdx.x / LANES; l < BAI_LEVELS_BLOCK; l += (int)blockDim.x / LANES) {
+    const bool is = first + l < last;
+    const int  p = is ? first + l : -1, row = is ? f.row[p] : 0, end = is ? f.A.i[row + 1] : 0;
+    const Slot slot = SlotOf(f, l);
+    Stored     s    = {0, is ? f.out_first[p] : 0, 0, 0, 0};
+
+    for (int k = is ? f.A.i[row] : 0; LANES == 1 ? k < end : __any_sync(~0u, k < end); k += LANES) {
+      const bool has = k + lane < end;
+
+      StoreEntries<T, LANES>(f, slot, p, first, last, has, has ? f.place[f.A.j[k + lane]] : 0,
+                             has ? f.A.a[k + lane] : BAIScalar(0), &s);
     }
+    for (int k = s.in + lane; k < slot.width; k += LANES) StoreInside<T>(f, slot, k, l, T(0));
+    if (!is || lane) continue;
     BAIReal       inverse;
-    const BAIReal extra = BAISweepsOfRow(diagonal, sum, in, f.scale, &inverse);
+    const BAIReal extra = BAISweepsOfRow(s.diagonal, s.sum, s.inside, f.scale, &inverse);
 
-    static_cast<T *>(f.d)[p]     = T(diagonal * f.scale);
+    static_cast<T *>(f.d)[p]     = T(s.diagonal * f.scale);
     static_cast<T *>(f.dinv)[p]  = T(BAIScalar(inverse));
     static_cast<T *>(f.extra)[p] = T(BAIScalar(extra * f.scale));
     if (extra != 0) *needs_extra = 1;
     for (int k = 0; k < f.modes; k++)
       static_cast<T *>(f.p)[(long long)p * f.modes + k] = T(f.P[(long long)row * f.modes + k]);
-  }
-  for (; count < width; count++) {
-    in_j[to + count / 2 * 2 * BAI_TEAM + count % 2] = (unsigned char)threadIdx.x;
-    in_a[to + count / 2 * 2 * BAI_TEAM + count % 2] = T(0);
   }
 }
 
@@ -226,14 +309,15 @@ static BAIStatus MakeSlices(BAILevelsState state, BAIDeviceLevel *L, Fill f)
   const size_t n = (size_t)L->A.n, all = n + (size_t)L->A.ghosts, slices = (size_t)L->blocks * BAI_TEAMS,
                size   = BAISizeOfNumbers(state);
   cudaStream_t stream = state->s.stream;
-  BAIRoom      rooms[3];
-  int         *slice, *out, ends[2];
+  BAIRoom      rooms[2];
+  int         *slice, ends[2];
 
   unsigned long long *inside, in[2];
 
-  BAITry(rooms[0].Get(state, slices + 1, &slice));
-  BAITry(rooms[1].Get(state, n + 1, &out));
-  BAITry(rooms[2].Get(state, 2, &inside));
+  BAITry(rooms[0].Get(state, slices + 1 + n + 1, &slice));
+  BAITry(rooms[1].Get(state, 2, &inside));
+  int *const out = slice + slices + 1;
+
   BAITry(BAIKeep(state, slices + 1, &L->slice));
   BAITry(BAIKeep(state, n + 1, &L->out_first));
   CUDATry(cudaMemsetAsync(slice + slices, 0, sizeof(int), stream));
@@ -285,8 +369,6 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
 {
   const size_t n = (size_t)L->A.n, size = BAISizeOfNumbers(state);
   cudaStream_t stream = state->s.stream;
-  BAIRoom      room;
-  int         *needs, found = 0;
 
   if (!L->m && BAIIsExact(&state->p, L->A.n)) {
     if (values_only) return BAIStatusOf(BAI_OK);
@@ -294,22 +376,38 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
     return BAICUDAAllocate(&state->s, n * size, &L->x);
   }
   if (!values_only) BAITry(MakeSlices(state, L, FillOf(state, L)));
-  const Fill f = FillOf(state, L);
+  const Fill f     = FillOf(state, L);
+  int *const needs = state->needs + (L - state->level);
 
-  BAITry(room.Get(state, 1, &needs));
-  CUDATry(cudaMemsetAsync(needs, 0, sizeof(int), stream));
-  if (state->single) FillLevel<BAISingle><<<(unsigned)L->blocks, BAI_LEVELS_BLOCK, 0, stream>>>(f, needs);
-  else FillLevel<BAIScalar><<<(unsigned)L->blocks, BAI_LEVELS_BLOCK, 0, stream>>>(f, needs);
+  const bool is_long = L->A.nnz > (int64_t)LONG_ROW * L->A.n;
+  const auto fill    = state->single ? is_long ? FillLevel<BAISingle, LANES> : FillLevel<BAISingle, 1>
+       : is_long ? FillLevel<BAIScalar, LANES>
+                                     : FillLevel<BAIScalar, 1>;
+
+  fill<<<(unsigned)L->blocks, is_long ? (int)TEAMS : (int)BAI_LEVELS_BLOCK, 0, stream>>>(f, needs);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&found, needs, sizeof(int), cudaMemcpyDeviceToHost, stream));
-  CUDATry(cudaStreamSynchronize(stream));
-  L->extra = found;
   if (!state->p.like) return BAIStatusOf(BAI_OK);
   const BAIDeviceLevel *like = BAILevelsStateOf(state->p.like)->level + (L - state->level);
 
-  L->extra = like->extra;
   CUDATry(cudaMemcpyAsync(L->e, like->e, n * size, cudaMemcpyDeviceToDevice, stream));
   CUDATry(cudaMemcpyAsync(L->dinv, like->dinv, n * size, cudaMemcpyDeviceToDevice, stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAINeedsBegin(BAILevelsState state)
+{
+  if (!state->needs) BAITry(BAIKeep(state, (size_t)BAI_LEVELS_MOST, &state->needs));
+  CUDATry(cudaMemsetAsync(state->needs, 0, BAI_LEVELS_MOST * sizeof(*state->needs), state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAINeedsEnd(BAILevelsState state)
+{
+  const BAIDeviceLevel *like = state->p.like ? BAILevelsStateOf(state->p.like)->level : NULL;
+  int                   needs[BAI_LEVELS_MOST];
+
+  BAITry(BAIDownload(&state->s, BAI_LEVELS_MOST, state->needs, needs));
+  for (int l = 0; l < state->levels; l++) state->level[l].extra = like ? like[l].extra : needs[l] != 0;
   return BAIStatusOf(BAI_OK);
 }
 

@@ -1,61 +1,79 @@
 /* Aggregates on the host: boxes of a grid, pairs of pairs of rows, or aggregates of the caller */
 #include "levels.h"
+#include <stdatomic.h>
 #include <string.h>
 
-/* Lets unmatched rows join pairs; each pair takes at most one, the one with the strongest coupling, whose mate becomes
-   -2 - first row of the pair. The other arrays are work space */
-static void Join(BAIMatching *m, BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
+/* Makes an offer to a row, which keeps the best one. Returns the offer that it had */
+static uint64_t Offer(const BAIMatching *m, BAIInt to, uint64_t offer)
+{
+  _Atomic(uint64_t) *best = (_Atomic(uint64_t) *)&m->offer[to];
+  uint64_t           had  = atomic_load(best);
+
+  while (offer > had && !atomic_compare_exchange_weak(best, &had, offer)) continue;
+  return had;
+}
+
+/* Makes the offers of row i until one is kept, and those of the rows whose offers are no longer kept */
+static void MakeOffers(const BAIMatching *m, BAIInt i)
+{
+  while (i >= 0) {
+    const uint64_t choice = BAIMatchChoose(m, i, 0, 1), offer = BAIMatchOfferFor(choice, i);
+
+    if (!choice) return;
+    const uint64_t had = Offer(m, BAIMatchRow(choice), offer);
+
+    if (offer > had) i = BAIMatchRow(had);
+  }
+}
+
+/* Lets unmatched rows join pairs; each pair takes at most one, the one with the strongest coupling */
+static void Join(BAIMatching *m, int threads)
 {
   const BAIInt n = m->A.n;
 
   (void)threads; /* without OpenMP */
-  m->exact = !m->both;
-  m->join  = 1;
-#pragma omp parallel for num_threads(BAITogether(n, threads)) schedule(static)
+  m->join = 1;
+  memset(m->offer, 0, (size_t)n * sizeof(*m->offer));
+#pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < n; i++) {
-    BAIReal weight;
+    const uint64_t choice = BAIMatchIsOpen(m, i) ? BAIMatchChoose(m, i, 0, 1) : 0;
 
-    best[i]     = 0;
-    proposal[i] = BAIProposal(m, i, &weight);
-    if (proposal[i] >= 0) claim[i] = BAIJoinClaim(weight, (int)i);
+    if (choice) (void)Offer(m, BAIFirstOfPair(m->mate, BAIMatchRow(choice)), BAIMatchOfferFor(choice, i));
   }
   for (BAIInt i = 0; i < n; i++)
-    if (proposal[i] >= 0 && claim[i] > best[proposal[i]]) best[proposal[i]] = claim[i];
-  for (BAIInt i = 0; i < n; i++)
-    if (proposal[i] >= 0 && claim[i] == best[proposal[i]]) m->mate[i] = -2 - proposal[i];
+    if (m->offer[i]) m->mate[BAIMatchRow(m->offer[i])] = -2 - i;
 }
 
 /* Matches rows in pairs, see BAIMatching for mate. If field is not NULL, only rows of equal field are matched. leave:
    see BAIMatchBegin(). join: unmatched rows join a pair at the end */
 static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *field, int leave, int join, BAIInt *mate)
 {
-  const size_t n        = (size_t)A->n + 1;
-  const int    threads  = BAITogether(A->n, state->p.threads);
-  BAIInt      *proposal = malloc(n * sizeof(*proposal));
-  uint64_t    *claim    = malloc(2 * n * sizeof(*claim));
-  BAIMatching  m        = {.A     = *A,
-                           .both  = !state->info.hermitian,
-                           .field = field,
-                           .mate  = mate,
-                           .d     = malloc(n * sizeof(*m.d))};
-  BAIStatus    status   = BAIStatusOf(proposal && m.d && claim ? BAI_OK : BAI_ERR_MEMORY);
-  BAIReal      weight;
+  const size_t n       = (size_t)A->n + 1;
+  const int    threads = BAITogether(A->n, state->p.threads);
+  BAIMatching  m       = {.A     = *A,
+                          .both  = !state->info.hermitian,
+                          .rough = BAIMatchIsRough(A->nnz, A->n),
+                          .field = field,
+                          .mate  = mate,
+                          .offer = malloc(n * sizeof(*m.offer)),
+                          .d     = malloc(n * sizeof(*m.d)),
+                          .most  = malloc(n * sizeof(*m.most))};
+  BAIStatus    status  = BAIStatusOf(m.offer && m.d && m.most ? BAI_OK : BAI_ERR_MEMORY);
+  const BAIInt rows    = status.code ? 0 : A->n;
 
-  (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (BAIInt i = 0; i < (status.code ? 0 : A->n); i++) BAIMatchBegin(&m, i, leave);
-  for (int round = 0; round < BAI_MATCH_ROUNDS + BAI_MATCH_ROUGH && !status.code; round++) {
-    m.exact = !m.both && round < BAI_MATCH_ROUNDS;
-#pragma omp parallel for num_threads(threads) schedule(static) private(weight)
-    for (BAIInt i = 0; i < A->n; i++) proposal[i] = BAIProposal(&m, i, &weight);
+  for (BAIInt i = 0; i < rows; i++) BAIMatchBegin(&m, i, leave);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (BAIInt i = 0; i < A->n; i++)
-      if (proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
-  }
-  if (join && !status.code) Join(&m, proposal, claim, claim + n, threads);
-  free(proposal);
+  for (BAIInt i = 0; i < rows; i++) m.most[i] = BAIMatchMost(&m, i, 0, 1);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (BAIInt i = 0; i < rows; i++)
+    if (BAIMatchIsOpen(&m, i)) MakeOffers(&m, i);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (BAIInt i = 0; i < rows; i++) BAIMatchAccept(&m, i);
+  if (join && rows) Join(&m, threads);
+  free(m.offer);
   free(m.d);
-  free(claim);
+  free(m.most);
   return status;
 }
 
@@ -144,12 +162,19 @@ static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
    aggregates are ignored; otherwise those of the caller, or pairs of pairs */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
 {
-  if (BAIGridIsLookedAt(state->p.fields, &L->grid)) BAIHostBoxes(&L->A, &L->grid, &L->box);
+  int alone = 0;
+
+  if (BAIGridIsLookedAt(state->p.fields, &L->grid)) alone = BAIHostBoxes(&L->A, &L->grid, &L->box);
   if (BAIGridHasBoxes(&L->box)) {
     L->m           = BAIGridCoarsen(&L->grid, &L->box, L->A.n, &L->next);
     L->most        = L->box.m[0] * L->box.m[1] * L->box.m[2];
     state->p.given = 0;
-    for (BAIInt c = 0; c < L->m; c++) BAIGridAggregate(&L->A, &L->grid, &L->box, &L->next, c, L->aggregate);
+    for (BAIInt c = 0; c < L->m; c++) {
+      BAIInt    row[BAI_GRID_BOX];
+      const int count = BAIGridRows(&L->grid, &L->box, &L->next, L->A.n, c, row);
+
+      BAIGridAggregate(&L->A, alone, c, count, row, L->aggregate);
+    }
     return BAIStatusOf(BAI_OK);
   }
   if (level >= state->p.given) return AggregatePairs(state, level, L);

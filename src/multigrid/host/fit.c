@@ -12,12 +12,13 @@ void BAIHostFindGrid(const BAIRows *A, const BAILevelsParameters *p, BAINumberin
   }
 }
 
-void BAIHostBoxes(const BAIRows *A, const BAINumbering *grid, BAIBox *box)
+int BAIHostBoxes(const BAIRows *A, const BAINumbering *grid, BAIBox *box)
 {
   BAIGridLook look = BAIGridLookNone();
 
   for (BAIInt row = 0; row < A->n; row++) BAIGridLookAt(A, grid, row, &look);
   BAIGridBoxes(&look, grid, A->n, box);
+  return look.alone > 0;
 }
 
 /* Counts the rows of a level that do not fit their aggregates */
@@ -71,7 +72,7 @@ BAIStatus BAIHostFits(BAILevelsState state, int level)
   int64_t             unfit;
 
   if (!IsAsked(state, level) || !isfinite(state->info.norm)) return BAIStatusOf(BAI_OK);
-  if (L->box.m[0]) BAIHostBoxes(&L->A, &L->grid, &box);
+  if (L->box.m[0]) (void)BAIHostBoxes(&L->A, &L->grid, &box);
   if (L->box.m[0] && memcmp(&box, &L->box, sizeof(box)) != 0) return BAIStatusOf(BAI_ERR_OUTDATED);
   BAITry(Count(state, level, &unfit));
   return BAIStatusOf(BAIFits(unfit, L->unfit, L->A.n) ? BAI_OK : BAI_ERR_OUTDATED);

@@ -132,7 +132,6 @@ static BAILevelsSide SideOf(const Work *w, BAIInt c)
 static void Sum(Work *w, BAIRows *C, BAISides *sides)
 {
   C->i[0] = 0;
-  if (sides) sides->first[0] = 0;
   for (BAIInt c = 0; c < C->n; c++) {
     BAIInt count = 0;
 
@@ -148,9 +147,9 @@ static void Sum(Work *w, BAIRows *C, BAISides *sides)
       C->j[to] = e->j;
       C->a[to] = e->a;
       if (!sides) continue;
-      sides->first[to + 1] = sides->first[to] + e->count;
-      sides->touch[to]     = e->touch;
-      sides->back[to]      = e->back;
+      sides->entries[to] = e->count;
+      sides->touch[to]   = e->touch;
+      sides->back[to]    = e->back;
     }
   }
   C->nnz = C->i[C->n];
@@ -166,11 +165,11 @@ static BAIStatus Allocate(BAIRows *C, BAISides *sides)
   C->a = calloc(nnz, sizeof(*C->a));
   if (!C->i || !C->j || !C->a) return BAIStatusOf(BAI_ERR_MEMORY);
   if (!sides) return BAIStatusOf(BAI_OK);
-  sides->first = malloc(nnz * sizeof(*sides->first));
-  sides->touch = malloc(nnz * sizeof(*sides->touch));
-  sides->back  = malloc(nnz * sizeof(*sides->back));
-  sides->side  = malloc(n * sizeof(*sides->side));
-  return BAIStatusOf(sides->first && sides->touch && sides->back && sides->side ? BAI_OK : BAI_ERR_MEMORY);
+  sides->entries = malloc(nnz * sizeof(*sides->entries));
+  sides->touch   = malloc(nnz * sizeof(*sides->touch));
+  sides->back    = malloc(nnz * sizeof(*sides->back));
+  sides->side    = malloc(n * sizeof(*sides->side));
+  return BAIStatusOf(sides->entries && sides->touch && sides->back && sides->side ? BAI_OK : BAI_ERR_MEMORY);
 }
 
 /* Computes C. aggregate has the aggregate of each row, or -1; ghost a number from m to m + ghosts - 1 for each ghost,
@@ -269,15 +268,28 @@ BAIStatus BAIHostCoarse(BAILevelsState state, BAIHostLevel *L, BAIInt ghosts, co
   return status;
 }
 
-/* Overcorrects the couplings of all rows of a coarse matrix, see BAISoftenRow() */
+/* Overcorrects the couplings of all rows of a coarse matrix, see BAISoftened() */
 void BAIHostSoftenRows(BAIRows *C, const BAISides *sides, const BAILevelsSide *ghost, BAIReal over)
 {
-  for (BAIInt c = 0; c < C->n; c++) BAISoftenRow(C, sides, ghost, over, c);
+  for (BAIInt c = 0; c < C->n; c++) {
+    BAIReal sum = 0, lost = 0;
+    BAIInt  diagonal = -1;
+
+    for (BAIInt k = C->i[c]; k < C->i[c + 1]; k++) {
+      const BAIScalar soft = BAISoftenedEntry(C, sides, ghost, over, c, k);
+
+      sum += BAIRealPart(C->a[k]);
+      lost += BAIRealPart(C->a[k] - soft);
+      if (C->j[k] == c) diagonal = k;
+      C->a[k] = soft;
+    }
+    if (diagonal >= 0) C->a[diagonal] += BAISoftenedGain(sum, lost, over);
+  }
 }
 
 void BAIHostFreeSides(BAISides *sides)
 {
-  free(sides->first);
+  free(sides->entries);
   free(sides->touch);
   free(sides->back);
   free(sides->side);

@@ -124,14 +124,14 @@ static void FreeMade(BAILevelsState state)
 BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
 {
   state->info.stop = stop;
-  BAITry(BAIHostPlaceLevels(state, ranks ? ranks->levels : state->levels));
+  BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostPlaceLevels(state, ranks ? ranks->levels : state->levels));
   if (ranks) {
     state->levels         = ranks->levels + ranks->next;
     BAIHostLast(state)->m = 0;
     BAITry(BAIHostTakeRanks(state, ranks));
   } else {
-    BAITry(BAIHostMeasure(state));
-    BAITry(BAIHostInvert(state));
+    BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostMeasure(state));
+    BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIHostInvert(state));
   }
   FreeMade(state);
   return BAIStatusOf(BAI_OK);
@@ -148,13 +148,14 @@ BAIStatus BAIHostUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
 
     BAITry(BAIHostFits(state, l));
     if (L->m) {
-      BAITry(BAIHostCoarse(state, L, 0, NULL, sides));
+      BAITryStage(&state->p, BAI_STAGE_GALERKIN, BAIHostCoarse(state, L, 0, NULL, sides));
       if (sides) BAIHostSoftenRows(&L[1].A, sides, NULL, state->over);
       BAIHostFreeSides(&state->sides);
     }
-    BAITry(BAIHostPlace(state, L, 1));
+    BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostPlace(state, L, 1));
   }
-  return BAIHostInvert(state);
+  BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIHostInvert(state));
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIHostGet(BAILevelsState state, BAILevelsArray array, int level, BAIInt count, const BAIInt *row, void *to)

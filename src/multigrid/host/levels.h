@@ -108,10 +108,10 @@ BAIStatus BAIHostTakeModes(BAILevelsState);
 BAIStatus BAIHostOrthonormalize(BAILevelsState, BAIHostLevel *);
 void      BAIHostNextModes(BAILevelsState);
 void      BAIHostFreeModes(BAILevelsState);
-/* fit.c: find the numbering of a grid; find the box of a grid; count the rows of all levels that do not fit their
-   aggregates; check whether the aggregates of a level fit new values */
+/* fit.c: find the numbering of a grid; find the box of a grid, and return whether some rows have no couplings; count
+   the rows of all levels that do not fit their aggregates; check whether the aggregates of a level fit new values */
 void      BAIHostFindGrid(const BAIRows *, const BAILevelsParameters *, BAINumbering *);
-void      BAIHostBoxes(const BAIRows *, const BAINumbering *, BAIBox *);
+int       BAIHostBoxes(const BAIRows *, const BAINumbering *, BAIBox *);
 BAIStatus BAIHostMeasure(BAILevelsState);
 BAIStatus BAIHostFits(BAILevelsState, int level);
 /* place.c: number rows by aggregates on all levels; cut blocks and store the matrix by places on count levels; store

@@ -301,6 +301,9 @@ const BAIFace BAIFaceMG =
 
    Y. Notay, "An aggregation-based algebraic multigrid method", Electronic Transactions on Numerical Analysis 37 (2010).
 
+   F. Manne, M. Halappanavar, "New effective multithreaded matching algorithms", IEEE International Parallel and
+   Distributed Processing Symposium (2014): the pairs.
+
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 

@@ -1,0 +1,73 @@
+/* The rows of a Galerkin product C = P^H A P, where P is 1 on aggregates of rows: what short and long rows share */
+#pragma once
+
+#include "levels.h"
+
+/* The findings of threads that make rows of C: the largest number of columns, and the number of long rows */
+struct BAIFound {
+  int longest, longs;
+};
+
+/* A product. Short rows of C are made first and stored in staged, where column number u of row c is at u*m + c, until
+   their places in C are known; long rows are counted first */
+struct BAIProduct {
+  BAIRows    A, C;
+  BAIMembers members;
+  int        m;                          /* aggregates */
+  const int *aggregate, *ghost, *member; /* aggregate of each row, and of each ghost; number of the ghost in it */
+  int        ghosts;                     /* columns of ghosts in C */
+  bool       magnitudes, counts, sums;   /* count only the columns of long rows; compute values */
+  BAISides   sides;                      /* side is NULL if they are not wanted */
+  int       *count;                      /* m: columns of each row */
+  int       *longs;                      /* numbers g of the aggregates of long rows */
+  BAIFound  *found;
+  struct {
+    int       *j, *entries, *touch, *back;
+    BAIScalar *a;
+  } staged;
+};
+
+/* The column of C that a column of A belongs to, or -1 */
+static __device__ inline int BAIColumnOf(const BAIProduct &p, int j)
+{
+  return j < 0 ? -1 : j < p.A.n ? p.aggregate[j] : p.ghost ? p.ghost[j - p.A.n] : -1;
+}
+
+/* The number that an entry of A adds to a sum */
+static __device__ inline BAIScalar BAIValueOf(const BAIProduct &p, BAIScalar a)
+{
+  return p.magnitudes ? BAIScalar(BAIAggregateMagnitude(a)) : a;
+}
+
+/* The bit of a ghost column of A in the set of the ghosts of its aggregate; 0 for other columns */
+static __device__ inline unsigned BAIBitOf(const BAIProduct &p, int j)
+{
+  return j >= p.A.n ? 1u << p.member[j - p.A.n] : 0;
+}
+
+/* The member of an aggregate at this place of the list */
+static __device__ inline int BAIMemberAt(const BAIProduct &p, int at)
+{
+  return p.members.row ? p.members.row[at] : at;
+}
+
+/* Sets begin and end to the places of the members of aggregate g in the list, and returns its row of C */
+static __device__ inline int BAIRowOf(const BAIProduct &p, int g, int *begin, int *end)
+{
+  const BAIMembers &of = p.members;
+
+  *begin = of.first ? of.first[g] : g * of.each;
+  *end   = of.first ? of.first[g + 1] : *begin + of.each;
+  if (!of.first && BAIMemberAt(p, *end - 1) < 0) --*end;
+  return of.of ? of.of[g * of.columns] / of.columns : g;
+}
+
+/* The data of an aggregate of rows rows, with this sum and number of the entries between different ones */
+static __device__ inline BAILevelsSide BAISideOf(int rows, BAIReal inner, int inside)
+{
+  return {(BAIReal)rows, inside ? inner / (BAIReal)inside : 0};
+}
+
+/* longrows.cu: count the columns of the long rows, or make these rows; they are the rows of longs, or all rows if
+   longs.row is NULL, and have at most widest columns */
+BAIStatus BAIMakeLongRows(BAILevelsState, const BAIProduct &, const BAILongRows &longs, int widest);

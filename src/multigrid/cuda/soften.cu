@@ -1,0 +1,63 @@
+/* Overcorrection of coarse matrices on a device */
+#include "levels.h"
+
+enum {
+  THREADS = 256,
+  TEAM    = 8 /* lanes of a row */
+};
+
+/* Overcorrects the couplings of the rows of a coarse matrix, see BAISoftened(), by a team of lanes for each row. Sums
+   are in the order of the entries */
+static __global__ __launch_bounds__(THREADS) void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost,
+                                                             BAIReal over)
+{
+  const int c = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM), lane = (int)threadIdx.x % TEAM;
+  const int begin = c < C.n ? C.i[c] : 0, end = c < C.n ? C.i[c + 1] : 0;
+  BAIReal   sum = 0, lost = 0;
+  int       diagonal = -1;
+
+  for (int first = begin; __any_sync(~0u, first < end); first += TEAM) {
+    const int       k  = first + lane;
+    const bool      is = k < end;
+    const BAIScalar a = is ? C.a[k] : BAIScalar(0), soft = is ? BAISoftenedEntry(&C, &sides, ghost, over, c, k) : a;
+    const BAIReal   real = BAIRealPart(a), less = BAIRealPart(a - soft);
+
+    if (is && C.j[k] == c) diagonal = k;
+    if (is) C.a[k] = soft;
+#pragma unroll
+    for (int l = 0; l < TEAM; l++) {
+      sum += __shfl_sync(~0u, real, l, TEAM);
+      lost += __shfl_sync(~0u, less, l, TEAM);
+    }
+  }
+  if (diagonal >= 0) C.a[diagonal] += BAISoftenedGain(sum, lost, over);
+}
+
+BAIStatus BAISidesSoften(BAILevelsState state, const BAILevelsSide *ghost, BAISides *sides, const BAIRows &C)
+{
+  if (!sides->side) return BAIStatusOf(BAI_OK);
+  SoftenRows<<<BAIGrid((long long)C.n * TEAM, THREADS), THREADS, 0, state->s.stream>>>(C, *sides, ghost, state->over);
+  CUDATry(cudaGetLastError());
+  BAIDrop(state, (size_t)C.nnz, &sides->entries);
+  BAIDrop(state, (size_t)C.nnz, &sides->touch);
+  BAIDrop(state, (size_t)C.nnz, &sides->back);
+  BAIDrop(state, (size_t)C.n, &sides->side);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The operation Soften of ../ops.def */
+BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
+{
+  BAIDeviceLevel *L = BAIDeviceLast(state);
+  const size_t    n = (size_t)L->A.ghosts;
+  BAIRoom         room;
+  BAILevelsSide  *ghost = NULL;
+
+  if (!L->A.n) return BAIStatusOf(BAI_OK);
+  if (n && state->sides.side) {
+    BAITry(room.Get(state, n, &ghost));
+    CUDATry(cudaMemcpyAsync(ghost, side, n * sizeof(*side), cudaMemcpyHostToDevice, state->s.stream));
+    CUDATry(cudaStreamSynchronize(state->s.stream));
+  }
+  return BAISidesSoften(state, ghost, &state->sides, L->A);
+}
