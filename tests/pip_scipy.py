@@ -225,6 +225,21 @@ def case_options():
         assert not PETSc.Options(prefix).getAll()
         with petscbai.Solver(A) as solver:
             assert solver.ksp.getType() == 'bai'
+    for options in ({'ksp_typ': 'cg', 'pc_baimg_over': 1.5}, '-ksp_typ cg -pc_baimg_over 1.5'):
+        calls = (
+            lambda: petscbai.solve(A, b, options=options),
+            lambda: petscbai.Solver(A, options=options).solve(b),
+            lambda: petscbai.preconditioner(A, options=options) @ b,
+        )
+        for call in calls:
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter('always')
+                call()
+            assert [str(warning.message) for warning in seen] == ['options without effect: -ksp_typ'], seen
+            assert call is calls[2] or seen[0].filename == __file__, seen[0].filename
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        petscbai.solve(A, b, options={'ksp_type': 'cg', 'pc_type': 'baimg', 'pc_baimg_over': 1.5})
 
 
 def case_memory():

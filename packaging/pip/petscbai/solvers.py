@@ -1,4 +1,5 @@
 """solve(), Solver and preconditioner() of petscbai: sparse matrices of SciPy, solved by PETSc"""
+import ctypes
 import itertools
 import time
 import warnings
@@ -9,6 +10,8 @@ import numpy as np
 import scipy.sparse
 from petsc4py import PETSc
 from scipy.sparse.linalg import LinearOperator
+
+from . import library
 
 _prefixes = (f'petscbai_{number}_' for number in itertools.count())
 _reasons = {value: name for name, value in vars(PETSc.KSP.ConvergedReason).items() if 'VERGED_' in name}
@@ -133,6 +136,17 @@ def _set_options(prefix, options):
             PETSc.Options(prefix).setValue(name.lstrip('-'), value)
 
 
+def _without_effect(prefix):
+    """Options below a prefix that nothing has asked for, which are probably misspelt"""
+    is_used = ctypes.CDLL(library()).PetscOptionsUsed
+    names = []
+    for name in PETSc.Options(prefix).getAll():
+        used = ctypes.c_int(0)  # of a PetscBool, which has one byte or four
+        if is_used(None, f'{prefix}{name}'.encode(), ctypes.byref(used)) == 0 and not used.value:
+            names.append('-' + name)
+    return names
+
+
 def _destroy(prefix, objects):
     for name in PETSc.Options(prefix).getAll():
         PETSc.Options(prefix).delValue(name)
@@ -239,9 +253,17 @@ class Solver:
         self.ksp.setFromOptions()
         self.ksp.setUp()
         self._setup_time = time.perf_counter() - begin
+        self._options_unchecked = bool(options)
 
     _ksp_type = 'bai'
     _stacklevel = 2  # warnings name the line that called solve()
+
+    def _check_options(self):
+        """Warns once of options without effect, after all objects have asked for theirs"""
+        names = _without_effect(self.ksp.getOptionsPrefix()) if self._options_unchecked else []
+        self._options_unchecked = False
+        if names:
+            warnings.warn(f'options without effect: {", ".join(names)}', UserWarning, stacklevel=self._stacklevel + 1)
 
     def __enter__(self):
         return self
@@ -303,6 +325,8 @@ class Solver:
         -----
         ConvergenceWarning
             If a column did not converge; x is then the last iterate.
+        UserWarning
+            If an option has no effect; in the first solve.
         """
         b = np.asarray(b)
         n = self._mat.getSize()[0]
@@ -328,6 +352,7 @@ class Solver:
             iterations = max(iterations, self.ksp.getIterationNumber())
             residual = float(np.maximum(residual, self.ksp.getResidualNorm()))
         seconds = time.perf_counter() - begin
+        self._check_options()
         info = Info(_reasons.get(reason, str(reason)), iterations, residual, self._setup_time, seconds)
         if reason < 0:
             warnings.warn(
@@ -363,6 +388,8 @@ def solve(A, b, *, x0=None, full_output=False, **parameters):
     -----
     ConvergenceWarning
         If it did not converge.
+    UserWarning
+        If an option has no effect.
 
     Examples
     --------
@@ -386,6 +413,7 @@ class _Cycle(Solver):
     def apply(self, vector):
         self._b.setArray(vector)
         self.ksp.getPC().apply(self._b, self._x)
+        self._check_options()
         return self._x.getArray(readonly=True).astype(self._dtype)
 
 
