@@ -378,7 +378,9 @@ static BAIStatus Place(BAIChip *chip, const BAIRows &A, int shape, const Cut &cu
   return BAIChipPlan(chip, shape, parts, fits);
 }
 
-/* Divides the rows into at most most parts for a shape of kernel, if they fit */
+/* Divides the rows into no more than most parts for a shape of kernel: boxes of the grid if boxes, otherwise parts of
+   consecutive rows. If they fit, parts has their sizes and launch, but not yet the entries, see Fill(). Otherwise *fits
+   is false, memory is freed, and parts is as empty as on entry. Waits for the device */
 static BAIStatus TryCut(BAIChip *chip, const BAIRows &A, int shape, int most, bool boxes, BAIChipParts *parts,
                         bool *fits)
 {

@@ -9,7 +9,10 @@ extern "C" {
 
 typedef struct BAILevelsState_ *BAILevelsState;
 
-/* The functions of a backend; NULL for operations that it does not have */
+/* The functions of a backend; NULL for operations that it does not have. Create makes the state with the finest level
+   only; the steps of ops.def make the others. With p->resident it puts the matrix on the chip, or returns BAI_ERR_CHIP.
+   The new state is NULL after an error. Of the caller's arrays in p, ghost and mode are not read later, and aggregate
+   and field not after Finish */
 typedef struct {
   BAIStatus (*Create)(const BAIMatrix *, const BAILevelsParameters *, BAILevelsState *);
   void (*Destroy)(BAILevelsState);

@@ -112,11 +112,13 @@ static PetscErrorCode RestoreHostRows(Mat Ad, BAICSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Raises the error of a partition of this rank's n rows: BAI_ERR_SIZE for overlaps that are too large, while any other
+   one counts as lack of memory */
 static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 {
   PetscFunctionBegin;
   PetscCheck(status.code != BAI_ERR_SIZE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Blocks of %" PetscInt_FMT " rows have more rows with their overlap than an index can count", n);
+             "The blocks of %" PetscInt_FMT " rows have more rows with their overlap than an index can count", n);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows",
              n);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -32,7 +32,8 @@ PetscReal BAIEpsilonOf(const BAI *bai)
   return bai->relax.use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
-/* Whether omega is multiplied by a tau that set-up finds */
+/* Whether the weight in use is tau or auto: omega is then multiplied by relax.tau, which set-up finds, and which auto
+   limits to 1. Valid after a set-up */
 PetscBool BAIUsesTau(const BAI *bai)
 {
   return (PetscBool)(bai->relax.use.weight == BAI_WEIGHT_TAU || bai->relax.use.weight == BAI_WEIGHT_AUTO);

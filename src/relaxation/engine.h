@@ -322,8 +322,8 @@ void      BAIEngineInfo(BAIEngine, BAIInfo *);
 /* The block that each row is an own row of */
 void BAIEngineBlocks(BAIEngine, BAIInt *block);
 void BAIEngineDestroy(BAIEngine *);
-/* The device that an engine would work on, for the device number of its parameters; BAI_ERR_NOT_BUILT if the backend
-   has none */
+/* Gets the identity and memory of the device that an engine would work on, for the device number of its parameters. The
+   device becomes the current one of the calling thread. BAI_ERR_NOT_BUILT if the backend has none */
 BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 /* BAI_ERR_CAPTURE if the stream is being captured into a graph, so that its engines cannot be called */
 BAIStatus BAIBackendIsReady(BAIBackend, void *stream);

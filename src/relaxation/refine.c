@@ -63,8 +63,9 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the number of iterations of a correction from the gain of the last one. It gained nothing if x is already as
-   accurate as full precision allows */
+/* Sets f->most, the number of iterations of further corrections, from the gain of the last one. left is the result of
+   FindRounding(), and x includes the correction. f->most does not change if the residual norm has not fallen, or if x
+   is as accurate as full precision allows, as such a gain says nothing about the iteration. Collective */
 static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
 {
   BAIRefinement  *f    = &bai->relax.refinement;

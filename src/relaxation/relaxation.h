@@ -14,9 +14,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode BAIVersionOf(PetscObject, BAIVersion *);
 PETSC_INTERN PetscBool      BAIVersionsEqual(BAIVersion, BAIVersion);
 
-/* The choices of a set-up, from the options, the matrix, and the processor of this rank */
+/* The choices of a set-up, from the options, the matrix, and the processor of this rank. The backend is never auto;
+   partition auto is replaced when an engine is made; weight and exchange may be auto */
 typedef struct {
-  BAIBackend       backend; /* never auto, like the others */
+  BAIBackend       backend;
   BAIPartitionType partition;
   BAIWeight        weight;
   PetscInt         block_size, overlap;

@@ -82,7 +82,8 @@ PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lets the engine copy the values of its matrix again */
+/* Lets the engine copy the values of its matrix, relax.A, again, in the same pattern, and forgets the findings of
+   refinement. After an error there is no engine. Collective */
 PetscErrorCode BAIRefillEngine(BAI *bai)
 {
   BAIParts m    = {.A = bai->relax.A};

@@ -106,7 +106,9 @@ static PetscErrorCode ResidualNorm2(BAI *bai, Vec b, Vec x, PetscReal *norm2, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets the pace of this rank: a faster rank does more iterations in the time of the others, so that no rank waits */
+/* Sets the pace of this rank to the number of iterations that it does in the time of one on the slowest rank, at most
+   BAI_MOST_PACE, so that ranks wait less for each other. The pace stays if this rank has measured no time. x is used
+   for its communicator only. Collective; called after BAIEngineResidual() */
 static PetscErrorCode FindPace(BAI *bai, Vec x)
 {
   PetscReal mine = (PetscReal)BAIEngineSeconds(bai->relax.engine), slowest;

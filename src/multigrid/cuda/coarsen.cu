@@ -140,7 +140,8 @@ static __global__ void MakeOffers(BAIMatching m, int team)
   }
 }
 
-/* Matches rows whose offers meet, by a thread for each row, and marks the first row of each pair, for a prefix sum */
+/* Matches rows whose offers meet, by a thread for each row. Sets root, for a prefix sum, to 1 for the first row of each
+   pair and for a row without a partner, and to 0 for the others and for root[n], which needs a thread too */
 static __global__ void Accept(BAIMatching m, int *root)
 {
   const int i = Thread();
@@ -170,8 +171,8 @@ static __global__ void Join(BAIMatching m, int *root)
 }
 
 /* Matches rows in pairs: mate becomes the other row of the pair, or what BAIMatchBegin() sets. With join, rows without
-   a mate join a pair at the end. leave is the one of BAIMatchBegin(). root is set to 1 for the first row of each pair
-   and to 0 for the others and behind the last one */
+   a mate join a pair at the end. leave is the one of BAIMatchBegin(). root is set as by
+   Accept() */
 static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field, int leave, bool join, int *mate,
                        int *root)
 {
@@ -225,8 +226,9 @@ static __global__ void Compose(int n, const int *pair, int *aggregate)
   if (i < n && aggregate[i] >= 0) aggregate[i] = pair[aggregate[i]];
 }
 
-/* Numbers pairs in the order of their first rows, which root marks: sets pair to the pair of each row, or -1, and m to
-   the number of pairs; field becomes the fields of pairs, and listed, unless it is NULL, their rows. Overwrites root */
+/* Numbers pairs and single rows in the order of their first rows, which root marks: sets pair to the number of each
+   row, or -1, and m to how many they are; field becomes their fields, and listed, unless it is NULL, their rows.
+   Overwrites root */
 static BAIStatus TakePairs(BAILevelsState state, int n, const int *mate, int *root, int *pair, int *field, int *listed,
                            int *m)
 {

@@ -28,7 +28,8 @@ static __device__ inline void BAIJoinBlock(T mine, T *found)
   if (!threadIdx.x) found[blockIdx.x] = mine;
 }
 
-/* Joins what count thread blocks have found in to, by one thread block */
+/* Sets *to to the join of found[0] to found[count - 1], always in the same order. Launched with one thread block of
+   BAI_JOIN_THREADS threads; count is at least 1, and to may be found */
 template <typename T, typename Together>
 static __global__ __launch_bounds__(BAI_JOIN_THREADS) void BAIJoinAll(int count, const T *found, T *to)
 {

@@ -18,7 +18,8 @@ static __device__ inline BAIScalar LostInProduct(BAIScalar a, BAIScalar x, BAISc
 #endif
 }
 
-/* sum is a + b, rounded */
+/* Returns a + b - sum, which has no rounding error if sum is a + b rounded (D. E. Knuth). Unused with complex
+   numbers */
 static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar sum)
 {
   const BAIScalar part = sum - a;

@@ -35,6 +35,7 @@ static void Destroy(BAILevelsState state)
   free(state);
 }
 
+/* The function Create of ../backend.h */
 static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
 {
   BAILevelsState state = calloc(1, sizeof(*state));

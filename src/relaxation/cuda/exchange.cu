@@ -114,7 +114,8 @@ BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Opens the mailboxes of peers, none of which may be on this rank's device */
+/* Opens the mailboxes of peers, in e->theirs. e->peers counts them, also after an error, and BAICUDADisconnect() closes
+   them. BAI_ERR_PEERS if a peer is on this rank's device */
 static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
 {
   BAISharedDevice mine;

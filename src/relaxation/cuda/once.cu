@@ -172,6 +172,7 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(false)) On
   else DoTile<false, BAI_FLAGS, BAIScalar>(A, p);
 }
 
+/* The kernel of all orders in single precision; only for matrices without ghosts, as BAIOnceKernel() ensures */
 static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(true)) OnceSingle(BAISliced A, BAISweep p)
 {
   if (p.how == BAI_FLAGS) DoTile<false, BAI_FLAGS, BAISingle>(A, p);

@@ -55,7 +55,9 @@ static __device__ inline void BAISumPieces(const BAISliced &A, const BAISweep &p
   }
 }
 
-/* Computes the sums for the tile's own rows, unless pieces are shared; called by all threads before they need sums */
+/* Stores the sums of the pieces of the tile's own rows in A.piece_sum, unless all thread blocks share the pieces. All
+   threads call it, when x of other tiles may be read and before they read sums; if it stores any, it ends with a
+   barrier. The matrix must have long rows */
 template <BAIOrder order, typename V>
 static __device__ inline void BAIOwnPieces(const BAISliced &A, const BAISweep &p, int tile, const V *x)
 {

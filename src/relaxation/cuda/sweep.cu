@@ -23,6 +23,8 @@ static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Allocates the memory that the thread blocks of a whole solve in one launch share, unless it exists. Its contents are
+   not set: BAISweepSolve() does that before each launch */
 static BAIStatus NeedControl(BAIState state)
 {
   const int tiles = state->A.tiles;

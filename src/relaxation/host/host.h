@@ -63,8 +63,10 @@ BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
 BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAIHostWorked(BAIState);
-void      BAIHostSendBlock(BAIState, BAIInt block); /* new x, if it is sent at once */
 BAIStatus BAIHostDisconnect(BAIState);
+/* Writes the new x of a block to the mailboxes of peers, if they read x while this rank iterates (exchange.live);
+   otherwise does nothing. Called in mode async by the thread that has updated the block */
+void BAIHostSendBlock(BAIState, BAIInt block);
 
 /* The end of a group: the first block of the next one */
 static inline BAIInt BAIGroupEnd(BAIState state, BAIInt group)
