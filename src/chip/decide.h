@@ -54,7 +54,8 @@ __device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, doub
   return BAITestEnds(&cold->test, sqrt(norm2), sqrt(scaled2), limit, &end) ? end : reason;
 }
 
-/* Whether the method stalls; least2 is the square of the smallest norm so far */
+/* Takes norm2, the square of the norm in iteration its, into cold->stall, and returns whether the method stalls, see
+   BAIStalls(). least2 is the smallest of these squares so far */
 __device__ __noinline__ bool Stalls(Cold *cold, int its, double least2, double norm2)
 {
   cold->stall.least2 = least2;

@@ -466,9 +466,11 @@ BAIStatus BAIChipUpdateValues(BAIChip *chip, const BAIRows *A, int hermitian)
 }
 
 /*
-   Estimates the cycles of an iteration of a number of systems. Thread blocks mostly wait for sums and for each other,
-   while thread blocks of other systems on the multiprocessor work. The rest depends on the number of entries on a
-   multiprocessor, which are read four times; in shared memory, entries of several rows cause conflicts
+   Estimates the clock cycles of one iteration of each of several systems, of which at most at_once are in one launch;
+   further ones take more launches. parts is the number of thread blocks of a system, and entries the number of entries
+   of a part, in shared memory or else in registers. Thread blocks mostly wait for sums and for each other, while thread
+   blocks of other systems on the multiprocessor work. The rest depends on the number of entries on a multiprocessor,
+   which are read four times; in shared memory, entries of several rows cause conflicts
 */
 static double Cycles(int processors, int systems, int at_once, int parts, double entries, bool shared)
 {

@@ -114,7 +114,10 @@ static BAIStatus LaunchOne(BAIChip *chip, Problem *p)
   return Wait(chip);
 }
 
-/* Solves with one launch for each iteration, for a monitor; the x of that iteration is in the caller's memory */
+/* Solves with one launch for each iteration, so that the monitor can look at x in the caller's memory. If the monitor
+   or max_it ends the solve, one more launch computes the true residual. The monitor is not called for an iteration at
+   which the solve ends by itself. The result is in chip->told; p is overwritten; the first call allocates chip->saved
+   */
 static BAIStatus Watched(BAIChip *chip, Problem *p, BAILevelsMonitor monitor, void *context)
 {
   const size_t bytes  = BAI_CHIP_VECTORS * PlacesOf(chip->one) * sizeof(BAIReal);

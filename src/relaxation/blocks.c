@@ -126,8 +126,8 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 
 /*
    Whether blocks of consecutive rows contain so few entries that local sweeps are useless, and no row has more
-   couplings than a block has rows: blocks around such rows contain little of them, and take long. others is the number
-   of couplings of a row to other ranks. It examines some rows first, which may save examining all
+   couplings than a block has rows: blocks around such rows contain little of them, and take long. others is the average
+   number of couplings of a row to other ranks. It examines some rows first, which may save examining all
 */
 static PetscBool HardlyCouple(const BAICSR *A, PetscInt n, PetscInt block_size, double others)
 {

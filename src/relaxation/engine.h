@@ -301,7 +301,9 @@ BAIStatus BAIEngineWait(BAIEngine);
    Connects ranks of one node that exchange x by themselves, see exchange.h. Each rank allocates memory that its peers
    write to (Share), passes them the handle, and connects with their handles in the order of peers. From then on bound
    ghosts are ignored, and all ranks must make the same calls of BAIEngineSweep() and BAIEngineResidual(). BAI_ERR_PEERS
-   if it is impossible. All ranks must have called BAIEngineDisconnect() before any engine is destroyed
+   if it is impossible. BAIEngineDisconnect() ends a connection, also one whose BAIEngineShare() or BAIEngineConnect()
+   has failed on any rank; it waits for the work of this rank, but not for other ranks. All ranks must have called it
+   before any engine is destroyed
 */
 BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
 BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);

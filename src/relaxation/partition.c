@@ -212,7 +212,8 @@ static void EndGrowth(Growth *g)
   free(g->heap.c);
 }
 
-/* Empties the heap, and sets the strengths of its rows to 0, as those of rows that were never found */
+/* Empties the heap, and sets the strengths of its rows to 0, as those of rows that were never found. Rows that have
+   joined a block may still be in the heap; they keep the number of their block */
 static void ForgetCandidates(Growth *g)
 {
   for (size_t k = 0; k < g->heap.n; k++) {

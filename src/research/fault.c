@@ -58,7 +58,9 @@ PetscErrorCode BAIFaultsReset(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stores data that detection compares with: the blocks, x, and the largest residual of a block */
+/* Takes new reference data for the detection of faults, and frees the previous ones: the block of each row, the
+   diagonal of A, a bound of ||A||, x (zero if guess_zero, without reading x), and ||r_J||^2 of each local block with
+   their maximum over all ranks. Collective */
 static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   BAIWatch *w = &bai->research->watch;

@@ -18,7 +18,7 @@ typedef struct {
   PetscInt       n, blocks; /* number of local rows and blocks */
   BAIInt        *block;     /* block of each row */
   unsigned char *still;     /* number of looks in which each row has not changed */
-  /* ||r_J||^2 of each block, and the largest at the last look; lower bound of ||A|| */
+  /* ||r_J||^2 of each block, and the largest at the last look; upper bound of the 2-norm of A */
   PetscReal *norm2, most2, anorm;
   Vec        good, r, diagonal; /* x at the last look; b - A x; diagonal of the matrix */
 } BAIWatch;

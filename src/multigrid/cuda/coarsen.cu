@@ -200,8 +200,9 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field,
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds the pair of each row; if field is not NULL, next gets the fields of pairs, and if listed is not NULL, it gets
-   the two rows of each pair, the second of which may be -1 */
+/* Sets pair to the number of each row's pair or single row, or to -1 for a row in no aggregate. number is the prefix
+   sum of the root of Accept(). If field is not NULL, next gets the fields of pairs. If listed is not NULL, it gets the
+   two rows of each pair, the second of which is -1 for a single row; rows that have joined a pair are not listed */
 static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next,
                                    int *listed)
 {
@@ -341,7 +342,9 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *
   return BAIStatusOf(BAI_OK);
 }
 
-/* Makes aggregates of points, from a matrix with a row for each point, and gives each row the aggregate of its point */
+/* Makes aggregates of points, from a matrix of magnitudes with a row for each point, and gives each row the aggregate
+   of its point. Sets m, most and next of L, and L->aggregate, which is allocated before; and L->grid if the points are
+   a grid. L->box stays empty, so aggregates of points are checked as any others, see BAIFits() */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   const int           n = L->A.n, rows = (int)BAIRowsOfPoint(state->p.modes, level, state->points);

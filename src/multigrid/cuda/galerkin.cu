@@ -231,7 +231,9 @@ static BAIStatus SumColumns(BAILevelsState state, const BAIProduct &p, BAIDevice
   return BAIStatusOf(BAI_OK);
 }
 
-/* Counts the columns of long rows, which may have up to widest, lists these rows, and finds the row pointers of C */
+/* After MakeShortRows(): counts the columns of the long rows, of which each has at most widest, and lists these rows in
+   C->longs. Then allocates and sets the row pointers of C, and sets C->A.nnz and C->longest. width is that of
+   WidthOf(). Waits for the device */
 static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int widest, BAIDeviceLevel *C)
 {
   BAIFound found = {0, p.m};

@@ -62,7 +62,8 @@ static __device__ inline int BAIRowOf(const BAIProduct &p, int g, int *begin, in
   return of.of ? of.of[g * of.columns] / of.columns : g;
 }
 
-/* The data of an aggregate of rows rows, with this sum and number of the entries between different ones */
+/* The data of an aggregate with this number of rows. inner is the sum of the magnitudes of the entries between
+   different rows of the aggregate, and inside is their number */
 static __device__ inline BAILevelsSide BAISideOf(int rows, BAIReal inner, int inside)
 {
   return {(BAIReal)rows, inside ? inner / (BAIReal)inside : 0};

@@ -17,7 +17,8 @@ static inline int BAIJoinBlocks(BAILevelsState state, int n)
   return wanted < most ? wanted : most;
 }
 
-/* Stores what the threads of a block have found, joined, as the block's entry of found */
+/* Joins what the threads of a block have found by the functor Together, and stores the result in found[blockIdx.x]. All
+   BAI_JOIN_THREADS threads of the block call it together. Before a second call in a kernel they need a barrier */
 template <typename T, typename Together>
 static __device__ inline void BAIJoinBlock(T mine, T *found)
 {

@@ -187,7 +187,9 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Makes aggregates of points, from a matrix with a row for each point, and gives each row the aggregate of its point */
+/* Makes aggregates of points, from a matrix of magnitudes with a row for each point, and gives each row the aggregate
+   of its point. Sets m, most and next of L, and L->aggregate, which is allocated before; and L->grid if the points are
+   a grid. L->box stays empty, so aggregates of points are checked as any others, see BAIFits() */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIInt        rows   = BAIRowsOfPoint(state->p.modes, level, state->points);

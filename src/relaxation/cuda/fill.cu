@@ -157,7 +157,10 @@ static __device__ inline void SumUpLanes(RowSums *r)
   SumUp(&r->sum_outside);
 }
 
-/* If 1 replaces a_ii, stores -1 in its place in the rest of A; if 1 might, but does not in this row, stores 0 there */
+/* Completes a row whose a_ii is zero or missing, if A.unit allows 1 there. Entry r.inside of the row inside its block
+   becomes its diagonal entry in the rest of A: -1 if 1 replaces a_ii, and 0 if it does not. Sets r.d to 1 or 0, adds
+   the entry to r.pattern, and counts replaced rows, except in overlaps. One thread calls it for each row; the caller
+   increments r.inside */
 static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut &put, RowSums &r,
                                       Findings *findings)
 {
@@ -392,7 +395,9 @@ static BAIStatus CountLocalSweeps(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Launches the kernels that fill slices, then pieces, then long rows */
+/* Launches the kernels that fill slices, then pieces, then long rows, and does not wait for them. pieces is work space
+   for the sums of all pieces. findings must be initialized, and collects what the kernels find. Both are on the
+   device */
 static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, RowSums *pieces, Findings *findings)
 {
   const BAISliced A  = state->A;

@@ -33,6 +33,7 @@ static __device__ inline void Keep(int &value)
   asm("" : "+r"(value));
 }
 
+/* The same for a pointer, which must point to global memory: the compiler is told so, as it can no longer see it */
 template <typename V>
 static __device__ inline void Keep(const V *&pointer)
 {

@@ -68,7 +68,9 @@ static __device__ inline void BAIOwnPieces(const BAISliced &A, const BAISweep &p
   __syncthreads();
 }
 
-/* Computes the share of this tile in the sums of all pieces, for the next iteration */
+/* If all thread blocks share the pieces, computes an equal part of the sums of all pieces, including those of other
+   tiles, for the next iteration, and stores them in A.piece_sum. Does nothing in the last iteration of a launch. All
+   threads of the thread block call it; it has no barrier */
 template <BAIOrder order, typename V>
 static __device__ inline void BAISharedPieces(const BAISliced &A, const BAISweep &p, int tile, int iteration,
                                               const V *x)

@@ -254,6 +254,7 @@ static __host__ __device__ inline bool BAIWide(const BAISliced *A)
   return A->tile_rows > UINT16_MAX + 1;
 }
 
+/* Bytes of an element of loc_j; off_j and rest_j always have int */
 static inline size_t BAIColumnSize(const BAISliced *A)
 {
   return BAIWide(A) ? sizeof(int) : sizeof(uint16_t);

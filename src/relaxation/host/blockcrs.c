@@ -104,9 +104,10 @@ static void RoundInside(BAIBlockCRS *A)
 }
 
 /* Stores the values of M, and its columns unless same_pattern, and all that depends on the values. Without same_pattern
-   M must be the matrix that CountRows() has counted: entries beyond the places of A are not noticed. With it,
-   BAI_ERR_PATTERN if M does not fit the columns of A, which is partly overwritten then. Otherwise BAI_ERR_DIAGONAL with
-   the first row whose a_ii is 0, or so small that 1/a_ii overflows in the type of dinv. A NaN is no error here */
+   M must be the matrix that CountRows() has counted: entries of a row beyond its places in A would overwrite others, or
+   memory behind the arrays, before BAI_ERR_PATTERN is returned. With it, BAI_ERR_PATTERN if M does not fit the columns
+   of A, which is partly overwritten then. Otherwise BAI_ERR_DIAGONAL with the first row whose a_ii is 0 and may not be
+   replaced by 1, or so small that 1/a_ii overflows in the type of dinv. A NaN is no error here */
 static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameters *p, int same_pattern)
 {
   BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
