@@ -148,7 +148,8 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
 }
 
 /* Lists the numbers that are not negative without repetition, in the order of their first occurrence; at[k] is the
-   index of number[k] in the list, or -1 */
+   index of number[k] in the list, or -1. list has room for n numbers. Needs memory for all numbers from the least to
+   the largest one */
 static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *count, PetscInt list[], PetscInt at[])
 {
   PetscInt least = PETSC_MAX_INT, most = -1, *mark;

@@ -234,7 +234,7 @@ typedef struct {
   BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
   BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
   BAIStatus (*exchange)(BAIState, BAIGhosts,
-                        int swept); /* swept: global iterations since the last exchange, which end with this one */
+                        int swept); /* swept: whether this rank has iterated since the last exchange */
   double (*worked)(BAIState); /* time in seconds from exchanges to the end of the sweeps that followed, in total */
   BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);

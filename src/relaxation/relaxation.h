@@ -55,7 +55,7 @@ typedef struct {
   int             unit;    /* BAIParameters.unit; 0 until the matrix needs it */
   PetscBool       strong;  /* with partition auto: blocks are grown along strong couplings */
   PetscBool       crowded; /* PCBAI with mode auto: mode color would leave most blocks waiting */
-  PetscReal       largest; /* largest eigenvalue of M^{-1}A for a polynomial; 0: not yet found */
+  PetscReal       largest; /* estimate of BAIFindLargest(); 0: not yet found */
   PetscReal       defect;  /* defect of constants for omega auto, see BAIFindDefect(); 0: not yet found */
   PetscReal       tau;     /* factor of omega */
   PetscInt        setups;  /* number of engines created */

@@ -151,7 +151,9 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes an upper estimate of the largest eigenvalue for a polynomial */
+/* Computes an upper estimate of the largest eigenvalue of M^{-1}A, without the factor tau: the estimate of
+   FindSpectrum() times BAI_EIGENVALUE_MARGIN, or 1 if no real part is positive. Weights of a polynomial and the check
+   of omega need it */
 PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
 {
   PetscReal least, most;

@@ -151,8 +151,9 @@ static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests ||b - A x|| of a nonzero guess, which may set ksp->reason, and sets t->bnorm2, to which tolerances are
-   relative */
+/* Sets ksp->rnorm to ||b - A x|| of a nonzero guess, in the unscaled system, and tests it, which may set ksp->reason.
+   Sets t->bnorm2 to the square of the norm that tolerances are relative to, in the scaled system: mostly ||b||, but
+   the test can take the norm of the guess instead */
 static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;

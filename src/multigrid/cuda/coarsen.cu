@@ -65,7 +65,7 @@ static BAIStatus AggregateBoxes(BAILevelsState state, bool alone, BAIDeviceLevel
   return BAIStatusOf(BAI_OK);
 }
 
-/* Prepares the rows for matching, by a thread each */
+/* Calls BAIMatchBegin() for all rows, a thread for each; leave is its parameter */
 static __global__ void Begin(BAIMatching m, int leave)
 {
   const int i = Thread();
@@ -102,7 +102,8 @@ static __global__ void FindMost(BAIMatching m, int team)
   if (i >= 0 && !lane) m.most[i] = most;
 }
 
-/* The best choice of row i, or 0 for row -1, by a team. All lanes of a warp call this together */
+/* The best choice of row i, see BAIMatchChoose(), or 0 for row -1, by a team whose lanes all get it. All lanes of a
+   warp call this together */
 static __device__ inline unsigned long long Choose(const BAIMatching &m, int i, int team)
 {
   return LargestOf<unsigned long long>(i < 0 ? 0 : BAIMatchChoose(&m, i, (int)threadIdx.x % team, team), team);

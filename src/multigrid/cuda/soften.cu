@@ -45,7 +45,8 @@ BAIStatus BAISidesSoften(BAILevelsState state, const BAILevelsSide *ghost, BAISi
   return BAIStatusOf(BAI_OK);
 }
 
-/* The operation Soften of ../ops.def */
+/* The operation Soften of ../ops.def. If there are ghosts and data for the overcorrection, the host waits until side
+   has been copied; otherwise all work is in stream order */
 BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
 {
   BAIDeviceLevel *L = BAIDeviceLast(state);

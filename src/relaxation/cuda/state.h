@@ -281,9 +281,13 @@ BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
 /* Stores the entries of a matrix on the device, with columns or into the same pattern: BAI_ERR_PATTERN if it is another
    one */
 BAIStatus BAISlicesFill(BAIState, const BAIMatrix *, bool same_pattern);
-/* Store a matrix, or new values of it, from the host or the device, and get the shares as BAIEngineShares() */
+/* Allocates the matrix on the device and stores it, from the host or the device; partition is NULL for blocks of
+   consecutive rows. BAI_ERR_SIZE if rows, ghosts or places are too many for 32 bits. Shares are not kept if all are 1,
+   unless the l1 norm of rows is used */
 BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
+/* Stores new values in the same pattern, from the host or the device */
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
+/* Gets the shares as BAIEngineShares() */
 BAIStatus BAISlicedShares(BAIState, BAIReal *share);
 /* Unless done before, find the graph of the tiles; and the order of their turns, which is left out if it is neither
    needed nor useful */
