@@ -45,7 +45,7 @@ def page(p):
         "Figure 4.31, number of corrections",
         "at most 5",
         lambda rows: each(rows, lambda a, b: f"{number(b['its']) / number(b['found']):.1f}"),
-        "a quotient: iterations over those of the last correction; it is rough on chem97, where these vary",
+        "all iterations divided by those of the last correction; a rough number on chem97, where corrections differ",
     )
     p.compare(
         "Figures 4.32 and 4.33, time in double over refinement",

@@ -98,8 +98,9 @@ static PetscErrorCode TestWhere(const char name[], PetscInt n)
   PetscCall(VecCopy(z[1], r[0]));
   PetscCall(VecAXPY(r[0], -1.0, z[0]));
   PetscCall(VecNorm(r[0], NORM_2, &norm));
-  PetscCall(Expect(norm <= PETSC_SQRT_MACHINE_EPSILON * size, "a cycle on a GPU differs by %g of %g", (double)norm,
-                   (double)size));
+  /* rounding in the inverse of the last level grows with the jumps */
+  PetscCall(Expect(norm <= (PetscReal)1e6 * PETSC_MACHINE_EPSILON * size, "a cycle on a GPU differs by %g of %g",
+                   (double)norm, (double)size));
   for (int k = 0; k < 2; k++) {
     PetscCall(PCDestroy(&pc[k]));
     PetscCall(VecDestroy(&r[k]));
@@ -306,6 +307,78 @@ static PetscErrorCode TestTypes(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How often -log_view would count an event */
+static PetscErrorCode CountOf(const char name[], PetscInt *count)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventGetId(name, &event));
+  PetscCall(PetscLogEventGetPerfInfo(0, event, &info));
+  *count = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -log_view shows the stages of a set-up, and of new values, which find no aggregates */
+static PetscErrorCode TestStages(void)
+{
+  static const char *const stages[] = {"BAICoarsen", "BAIGalerkin", "BAIFill", "BAIFactor"};
+  Mat                      A;
+  PC                       pc;
+  PetscInt                 before, first[4], count;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(CreateMat("mesh", 20, &A));
+  for (int k = 0; k < 4; k++) PetscCall(CountOf(stages[k], &first[k]));
+  PetscCall(CreatePC(A, &pc));
+  for (int k = 0; k < 4; k++) {
+    before = first[k];
+    PetscCall(CountOf(stages[k], &first[k]));
+    PetscCall(Expect(first[k] > before, "%s: %d times in a set-up", stages[k], (int)(first[k] - before)));
+  }
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(PCSetUp(pc));
+  for (int k = 0; k < 4; k++) {
+    PetscCall(CountOf(stages[k], &count));
+    PetscCall(Expect((count > first[k]) == (k > 0), "%s: %d times for new values", stages[k], (int)(count - first[k])));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a line the weights of couplings are rounded for matching, see BAIMatchIsRough(); rows are matched nevertheless,
+   where couplings grow from row to row */
+static PetscErrorCode TestLine(void)
+{
+  enum {
+    N    = 600,
+    STEP = 7 /* of the numbers of neighbours, so that the rows are no grid */
+  };
+  Mat      A;
+  PetscInt its, first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, N, 3, &A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt i = 0; i < N; i++) {
+    const PetscReal left = PetscExpReal((PetscReal)5e-3 * (PetscReal)i), right = left * PetscExpReal((PetscReal)5e-3);
+    const PetscInt  row = STEP * i % N, before = STEP * (i + N - 1) % N, behind = STEP * (i + 1) % N;
+
+    if (row < first || row >= last) continue;
+    if (i) PetscCall(MatSetValue(A, row, before, -left, INSERT_VALUES));
+    if (i + 1 < N) PetscCall(MatSetValue(A, row, behind, -right, INSERT_VALUES));
+    PetscCall(MatSetValue(A, row, row, left + right, INSERT_VALUES));
+  }
+  PetscCall(Assemble(A));
+  PetscCall(IterationsOf(A, KSPCG, 0, &its));
+  PetscCall(Expect(its > 0 && its <= 45, "%d iterations", (int)its));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Only unknowns of the same field make up aggregates: two Laplacians side by side are as fast as one */
 static PetscErrorCode TestFields(void)
 {
@@ -363,6 +436,8 @@ int main(int argc, char **argv)
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());
+  if (size == 1 && Case("stages")) PetscCall(TestStages());
+  if (Case("line")) PetscCall(TestLine());
   if (size == 1 && Case("precision")) PetscCall(TestPrecision());
   if (size == 1 && Case("precision_host")) PetscCall(TestPrecisionOfHost());
   PetscCall(CheckFinalize());
@@ -376,11 +451,11 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,reused,types,fields,precision}}
+         args: -case {{operator values,reused,types,fields,stages,line,precision}}
       test:
          suffix: host_ranks
          nsize: {{2 3}}
-         args: -case operator_laplace2d,operator_mesh,reused,types,fields
+         args: -case operator_laplace2d,operator_mesh,reused,types,fields,line
       test:
          suffix: cuda
          requires: baicuda

@@ -38,7 +38,7 @@ __device__ __noinline__ void BeginTests(Cold *cold, double rtol, double abstol, 
 }
 
 /* Takes the sums of squares of r = b - A x and of D^-1 r, and returns the reason to end, or reason, the one so far or
-   GO_ON. looks: r is not that of the guess, so BAITestEnds() decides */
+   GO_ON. If looks, r is no longer the residual of the guess, so BAITestEnds() decides */
 __device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, double scaled, double abstol, bool looks,
                                   int reason)
 {

@@ -126,8 +126,8 @@ static __device__ inline int OpenRow(const BAIMatching &m, int team)
   return i >= 0 && BAIMatchIsOpen(&m, i) ? i : -1;
 }
 
-/* Makes the offers of each row until one is kept, and those of the rows whose offers are no longer kept; a team for
-   each row */
+/* Each team makes the offers of its row until another row keeps one. If that row gives up an offer for it, the team
+   goes on with the row that had made the other offer */
 static __global__ void MakeOffers(BAIMatching m, int team)
 {
   int i = OpenRow(m, team);
@@ -322,7 +322,8 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *
   return BAIStatusOf(BAI_OK);
 }
 
-/* Makes the aggregates of a level: boxes of a grid, those of the caller, or pairs of pairs. Sets aggregate, m and most
+/* Makes the aggregates of a level: boxes on a grid; otherwise those that the caller gives, or else pairs of pairs. Sets
+   aggregate, m and most
    of L, and for a grid box and next */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *L)
 {

@@ -25,7 +25,7 @@ struct List {
   unsigned  *members, *ghosts;
 };
 
-/* Bytes of the lists of a thread block of so many columns each */
+/* The size in bytes of the lists of all threads of a block, if a list has room for width columns */
 static size_t BytesOf(const BAIProduct &p, int width)
 {
   const size_t ints = p.sides.side ? p.ghosts ? 4 : 3 : 1;

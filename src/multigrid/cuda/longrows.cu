@@ -97,8 +97,9 @@ static __device__ inline int NumberOf(const BAIProduct &p, const Table &t, int s
   return next;
 }
 
-/* Adds entries of a row of A in columns j and column, one in each lane, to the table of row c of C: the first lane of
-   each column adds those of the others in their order. All lanes of a warp call this together */
+/* Adds entries of a row of A to the table of row c of C. Each lane has one entry: its columns j of A and column of C,
+   and its value. The first lane with a column adds the entries of all lanes with this column, in the order of the
+   lanes. All lanes of a warp call this together */
 static __device__ inline void Add(const BAIProduct &p, const Table &t, int slots, int c, int row, int j, int column,
                                   BAIScalar value)
 {

@@ -13,7 +13,8 @@ static uint64_t Offer(const BAIMatching *m, BAIInt to, uint64_t offer)
   return had;
 }
 
-/* Makes the offers of row i until one is kept, and those of the rows whose offers are no longer kept */
+/* Makes the offers of row i until another row keeps one. If that row gives up an offer for it, goes on with the row
+   that had made the other offer */
 static void MakeOffers(const BAIMatching *m, BAIInt i)
 {
   while (i >= 0) {
