@@ -225,6 +225,7 @@ typedef struct {
   uint64_t       *offer; /* best offer that each row has, or 0 */
   BAIReal        *d;     /* magnitudes of diagonal entries */
   float          *most;  /* largest weight of a coupling of a row to its field, or -1 if the row is not matched */
+  float *weight; /* of each entry in the rows that are matched: 0 if it is no coupling to the field of its row */
 } BAIMatching;
 
 /* Sets d[i], offer[i] and mate[i], and most[i] to 0 or -1. Rows without couplings are not matched, nor are dominant
@@ -239,27 +240,26 @@ BAI_INLINE void BAIMatchBegin(const BAIMatching *m, BAIIndex i, int leave)
   m->most[i]  = m->mate[i] != i || BAIMatchIsBound(m->d[i], sum) ? -1 : 0;
 }
 
-/* The weight of entry k of row i */
+/* The weight of entry k of row i, or 0 if it is no coupling to its field */
 BAI_INLINE float BAIMatchWeightOf(const BAIMatching *m, BAIIndex i, BAIIndex k)
 {
   const BAIIndex j = m->A.j[k];
 
+  if (j == i || j >= m->A.n || (m->field && m->field[j] != m->field[i])) return 0;
   return BAIMatchWeight(m->both ? m->A.a[k] + BAIConj(BAIEntry(&m->A, j, i)) : m->A.a[k], m->d[i], m->d[j], m->rough);
 }
 
-/* The largest weight of row i among every step-th of its entries from number first on, after BAIMatchBegin() for all
-   rows; -1 for a row that is not matched */
+/* Stores the weights of every step-th entry of row i from number first on, after BAIMatchBegin() for all rows, and
+   returns the largest of them; -1 for a row that is not matched */
 BAI_INLINE float BAIMatchMost(const BAIMatching *m, BAIIndex i, int first, int step)
 {
-  const BAIRows *A    = &m->A;
-  float          most = m->most[i];
+  float most = m->most[i];
 
-  for (BAIIndex k = A->i[i] + first; k < A->i[i + 1] && most >= 0; k += step) {
-    const BAIIndex j = A->j[k];
-
-    if (j == i || j >= A->n || (m->field && m->field[j] != m->field[i])) continue;
+  if (most < 0) return most;
+  for (BAIIndex k = m->A.i[i] + first; k < m->A.i[i + 1]; k += step) {
     const float w = BAIMatchWeightOf(m, i, k);
 
+    m->weight[k] = w;
     if (w > most) most = w;
   }
   return most;
@@ -277,19 +277,18 @@ BAI_INLINE int BAIMatchIsOpen(const BAIMatching *m, BAIIndex i)
 BAI_INLINE uint64_t BAIMatchChoose(const BAIMatching *m, BAIIndex i, int first, int step)
 {
   const BAIRows *A    = &m->A;
+  const float    most = m->most[i];
   uint64_t       best = 0;
 
   for (BAIIndex k = A->i[i] + first; k < A->i[i + 1]; k += step) {
-    const BAIIndex j = A->j[k];
-
-    if (j == i || j >= A->n || (m->join ? m->mate[j] < 0 || m->mate[j] == j : !(m->most[j] > 0))) continue;
-    if (m->field && m->field[j] != m->field[i]) continue;
-    const float    w    = BAIMatchWeightOf(m, i, k);
+    const float    w    = m->weight[k];
+    const BAIIndex j    = A->j[k];
     const uint64_t rank = BAIMatchOffer(w, (int)j);
 
-    if (rank <= best || !BAIAggregateIsStrong(w, m->most[i])) continue;
-    if (m->join ||
-        (BAIAggregateIsStrong(w, m->most[j]) && BAIMatchOffer(w, (int)i) > *(const volatile uint64_t *)&m->offer[j]))
+    if (rank <= best || !BAIAggregateIsStrong(w, most)) continue;
+    if (m->join ? m->mate[j] >= 0 && m->mate[j] != j
+                : m->most[j] > 0 && BAIAggregateIsStrong(w, m->most[j]) &&
+            BAIMatchOffer(w, (int)i) > *(const volatile uint64_t *)&m->offer[j])
       best = rank;
   }
   return best;

@@ -1,10 +1,15 @@
 /* Prefix sums and sorting by CUB */
 #include "scan_sort.h"
+#include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
 enum {
-  THREADS = 256
+  THREADS    = 256,
+  FEW_BLOCK  = 1024,  /* threads of a block that makes a short prefix sum, */
+  FEW_ITEMS  = 8,     /* numbers of a thread at a time, */
+  FEW        = 16384, /* and numbers of such a sum at most: a launch takes longer than that */
+  FEW_BEFORE = FEW_BLOCK * FEW_ITEMS
 };
 
 BAIStatus BAICodeVersion(int *version)
@@ -13,15 +18,65 @@ BAIStatus BAICodeVersion(int *version)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIScan(BAIContext *context, long long n, const int *from, int *sums)
+/* Short prefix sums */
+struct FewSums {
+  BAISums of[BAI_SUMS_MOST];
+};
+
+/* Makes short prefix sums, a thread block each */
+static __global__ __launch_bounds__(FEW_BLOCK) void ScanFew(FewSums few)
+{
+  using Scan = cub::BlockScan<int, FEW_BLOCK>;
+  __shared__ typename Scan::TempStorage storage;
+  const BAISums                         s      = few.of[blockIdx.x];
+  int                                   before = 0;
+
+  for (int first = 0; first < (int)s.n; first += FEW_BEFORE) {
+    const int at = first + (int)threadIdx.x * FEW_ITEMS;
+    int       number[FEW_ITEMS], all;
+
+#pragma unroll
+    for (int l = 0; l < FEW_ITEMS; l++) number[l] = at + l < (int)s.n ? s.from[at + l] : 0;
+    Scan(storage).ExclusiveSum(number, number, all);
+#pragma unroll
+    for (int l = 0; l < FEW_ITEMS; l++)
+      if (at + l < (int)s.n) s.sums[at + l] = before + number[l];
+    before += all;
+    __syncthreads();
+  }
+}
+
+/* Makes a long prefix sum */
+static BAIStatus ScanMany(BAIContext *context, const BAISums *s)
 {
   BAITemporary work;
   size_t       bytes = 0;
 
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, from, sums, n, context->stream));
+  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, s->from, s->sums, s->n, context->stream));
   BAITry(work.Allocate(context, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, from, sums, n, context->stream));
+  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, s->from, s->sums, s->n, context->stream));
   return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIScans(BAIContext *context, int count, const BAISums *sums)
+{
+  FewSums  few;
+  unsigned fews = 0;
+
+  for (int k = 0; k < count; k++) {
+    if (sums[k].n <= FEW) few.of[fews++] = sums[k];
+    else BAITry(ScanMany(context, &sums[k]));
+  }
+  if (fews) ScanFew<<<fews, FEW_BLOCK, 0, context->stream>>>(few);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIScan(BAIContext *context, long long n, const int *from, int *sums)
+{
+  const BAISums one = {n, from, sums};
+
+  return BAIScans(context, 1, &one);
 }
 
 struct SumOfExtents {

@@ -5,7 +5,19 @@
 
 typedef unsigned long long BAIKey;
 
-/* sums[k] is the sum of from[0] to from[k - 1]; the arrays may be the same */
+/* A prefix sum: sums[k] is the sum of from[0] to from[k - 1], k < n; the arrays may be the same */
+typedef struct {
+  long long  n;
+  const int *from;
+  int       *sums;
+} BAISums;
+
+enum {
+  BAI_SUMS_MOST = 64 /* largest number of prefix sums of a call */
+};
+
+/* Makes count prefix sums, of which the short ones share one launch */
+BAIStatus BAIScans(BAIContext *, int count, const BAISums *);
 BAIStatus BAIScan(BAIContext *, long long n, const int *from, int *sums);
 
 /* Sizes of a slice, or after summation the begins of its parts */

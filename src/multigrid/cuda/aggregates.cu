@@ -31,43 +31,57 @@ BAIStatus BAINarrow(BAILevelsState state, size_t n, const BAIInt *from, int *to)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Makes keys that sort rows by aggregate, and rows in no aggregate to the end */
-static __global__ void ListKeys(int n, int m, const int *aggregate, BAIKey *key, unsigned *row)
+/* Adds the rows of each aggregate to count, and sets single to 1 for a row in no aggregate, and to 0 for others */
+static __global__ void CountRows(int n, const int *aggregate, int *count, int *single)
 {
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), c = i < n ? aggregate[i] : -1;
 
-  if (i >= n) return;
-  key[i] = (BAIKey)(aggregate[i] < 0 ? m : aggregate[i]);
-  row[i] = (unsigned)i;
+  if (c >= 0) atomicAdd(&count[c], 1);
+  if (i < n) single[i] = c < 0;
 }
 
-/* Sets first[c] to the first key of aggregate c, and first[m] to the first key of rows in no aggregate, or the end */
-static __global__ void ListFirsts(int n, int m, const BAIKey *key, int *first)
+/* Lists the rows of each aggregate in any order, counting down in count, and behind them in ascending order those in no
+   aggregate, of which single[i] come before row i */
+static __global__ void ListRows(int n, int m, const int *aggregate, const int *first, int *count, const int *single,
+                                int *list)
 {
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), c = i < n ? aggregate[i] : -1;
 
-  if (p < n && (!p || key[p] != key[p - 1])) first[key[p]] = p;
-  if (p == n - 1 && key[p] != (BAIKey)m) first[m] = n;
+  if (i < n) list[c < 0 ? first[m] + single[i] : first[c] + atomicSub(&count[c], 1) - 1] = i;
+}
+
+/* Sorts the rows of each aggregate, which are few: a thread for each row finds how many come before it */
+static __global__ void SortRows(int n, const int *aggregate, const int *list, BAIMembers to)
+{
+  const int at = (int)(blockIdx.x * blockDim.x + threadIdx.x), row = at < n ? list[at] : 0,
+            c = at < n ? aggregate[row] : -1, begin = c < 0 ? at : to.first[c], end = c < 0 ? at : to.first[c + 1];
+  int before = begin;
+
+  for (int k = begin; k < end; k++) before += list[k] < row;
+  if (at < n) to.row[before] = row;
 }
 
 BAIStatus BAIListAggregates(BAILevelsState state, BAIDeviceLevel *L)
 {
-  const int  n    = L->A.n;
-  const dim3 grid = BAIGrid(n, THREADS);
-  BAIRoom    rooms[3];
-  BAIKey    *key, *sorted;
-  unsigned  *rows;
-  int        bits = 1;
+  const int  n = L->A.n, m = L->m;
+  const dim3 rows = BAIGrid(n, THREADS);
+  BAIRoom    room;
+  int       *count;
 
-  while (bits < 31 && L->m >> bits) bits++;
-  BAITry(rooms[0].Get(state, (size_t)n, &key));
-  BAITry(rooms[1].Get(state, (size_t)n, &sorted));
-  BAITry(rooms[2].Get(state, (size_t)n, &rows));
-  BAITry(BAIKeep(state, (size_t)L->m + 1, &L->listed.first));
+  BAITry(room.Get(state, (size_t)m + 1 + 2 * (size_t)n, &count));
+  BAITry(BAIKeep(state, (size_t)m + 1, &L->listed.first));
   BAITry(BAIKeep(state, (size_t)n, &L->listed.row));
-  ListKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, L->aggregate, key, rows);
-  BAITry(BAISortPairs(&state->s, n, bits, key, sorted, rows, (unsigned *)L->listed.row));
-  ListFirsts<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, L->listed.first);
+  int *const single = count + m + 1, *const list = single + n;
+  const BAISums sums[] = {
+    {(long long)m + 1, count,  L->listed.first},
+    {(long long)n,     single, single         }
+  };
+
+  CUDATry(cudaMemsetAsync(count, 0, ((size_t)m + 1) * sizeof(*count), state->s.stream));
+  CountRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, count, single);
+  BAITry(BAIScans(&state->s, 2, sums));
+  ListRows<<<rows, THREADS, 0, state->s.stream>>>(n, m, L->aggregate, L->listed.first, count, single, list);
+  SortRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, list, L->listed);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

@@ -65,6 +65,13 @@ static BAIStatus AggregateBoxes(BAILevelsState state, bool alone, BAIDeviceLevel
   return BAIStatusOf(BAI_OK);
 }
 
+/* A matching of a matrix. If rows is not NULL, the host does not know the numbers of its rows and entries: the last rows
+   are empty, and *rows is the number of the others */
+struct Matching {
+  BAIMatching m;
+  const int  *rows;
+};
+
 /* Calls BAIMatchBegin() for all rows, a thread for each; leave is its parameter */
 static __global__ void Begin(BAIMatching m, int leave)
 {
@@ -93,10 +100,13 @@ static __device__ inline T LargestOf(T number, int team)
   return number;
 }
 
-/* Finds the largest weight of each row, by a team for each */
-static __global__ void FindMost(BAIMatching m, int team)
+/* Finds the weights of each row and the largest one, by a team for each */
+static __global__ void FindMost(Matching matching, int team)
 {
+  BAIMatching m = matching.m;
   const int   i = RowOfTeam(m.A.n, team), lane = (int)threadIdx.x % team;
+
+  if (matching.rows) m.rough = BAIMatchIsRough(m.A.i[m.A.n], *matching.rows);
   const float most = LargestOf(i < 0 ? 0 : BAIMatchMost(&m, i, lane, team), team);
 
   if (i >= 0 && !lane) m.most[i] = most;
@@ -171,44 +181,71 @@ static __global__ void Join(BAIMatching m, int *root)
   root[row]   = 0;
 }
 
-/* Matches rows in pairs: mate becomes the other row of the pair, or what BAIMatchBegin() sets. With join, rows without
-   a mate join a pair at the end. leave is the one of BAIMatchBegin(). root is set as by
-   Accept() */
-static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *field, int leave, bool join, int *mate,
-                       int *root)
-{
-  const size_t n    = (size_t)A.n;
-  const int    team = A.nnz > (int64_t)BAI_MATCH_LONG * A.n ? LARGE_TEAM : TEAM;
-  const dim3   rows = BAIGrid(A.n, THREADS), teams = BAIGrid((long long)A.n * team, THREADS);
-  cudaStream_t stream = state->s.stream;
-  BAIRoom      rooms[3];
-  BAIMatching  m = {A, !state->info.hermitian, 0, BAIMatchIsRough(A.nnz, A.n), field, mate, NULL, NULL, NULL};
+/* Memory for passes of matching: of each row, of the entries, and of the numbers of the pairs of a pass */
+struct Passes {
+  BAIRoom     rooms[3];
+  BAIMatching m;
+  int        *mate, *root, *pair, *next, *listed, *rows;
+};
 
-  BAITry(rooms[0].Get(state, n, &m.offer));
-  BAITry(rooms[1].Get(state, n, &m.d));
-  BAITry(rooms[2].Get(state, n, &m.most));
-  Begin<<<rows, THREADS, 0, stream>>>(m, leave);
-  FindMost<<<teams, THREADS, 0, stream>>>(m, team);
+/* Gets memory for matching a matrix and its coarse matrices */
+static BAIStatus Prepare(BAILevelsState state, const BAIRows &A, Passes *p)
+{
+  const size_t n = (size_t)A.n, numbers = n + 1;
+
+  BAITry(p->rooms[0].Get(state, n, &p->m.offer));
+  BAITry(p->rooms[1].Get(state, n, &p->m.d));
+  BAITry(p->rooms[2].Get(state, 7 * numbers + n + (size_t)A.nnz, &p->mate));
+  p->root     = p->mate + numbers;
+  p->pair     = p->root + numbers;
+  p->next     = p->pair + numbers;
+  p->listed   = p->next + numbers;
+  p->rows     = p->listed + 2 * numbers;
+  p->m.most   = reinterpret_cast<float *>(p->rows + numbers);
+  p->m.weight = p->m.most + n;
+  p->m.mate   = p->mate;
+  p->m.both   = !state->info.hermitian;
+  p->m.field  = state->field;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Matches rows in pairs: mate becomes the other row of the pair, or what BAIMatchBegin() sets. With join, rows without
+   a mate join a pair at the end. leave is the one of BAIMatchBegin(). rows is that of Matching. root is set as by
+   Accept() */
+static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, int leave, bool join, Passes *p)
+{
+  const int    team = A.nnz > (int64_t)BAI_MATCH_LONG * A.n ? LARGE_TEAM : TEAM;
+  const dim3   grid = BAIGrid(A.n, THREADS), teams = BAIGrid((long long)A.n * team, THREADS);
+  cudaStream_t stream = state->s.stream;
+  BAIMatching &m      = p->m;
+
+  m.A     = A;
+  m.join  = 0;
+  m.rough = BAIMatchIsRough(A.nnz, A.n);
+  Begin<<<grid, THREADS, 0, stream>>>(m, leave);
+  FindMost<<<teams, THREADS, 0, stream>>>({m, rows}, team);
   MakeOffers<<<teams, THREADS, 0, stream>>>(m, team);
-  Accept<<<BAIGrid(A.n + 1, THREADS), THREADS, 0, stream>>>(m, root);
+  Accept<<<BAIGrid(A.n + 1, THREADS), THREADS, 0, stream>>>(m, p->root);
   if (join) {
     m.join = 1;
-    CUDATry(cudaMemsetAsync(m.offer, 0, n * sizeof(*m.offer), stream));
+    CUDATry(cudaMemsetAsync(m.offer, 0, (size_t)A.n * sizeof(*m.offer), stream));
     OfferToPairs<<<teams, THREADS, 0, stream>>>(m, team);
-    Join<<<rows, THREADS, 0, stream>>>(m, root);
+    Join<<<grid, THREADS, 0, stream>>>(m, p->root);
   }
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-/* Sets pair to the number of each row's pair or single row, or to -1 for a row in no aggregate. number is the prefix
-   sum of the root of Accept(). If field is not NULL, next gets the fields of pairs. If listed is not NULL, it gets the
-   two rows of each pair, the second of which is -1 for a single row; rows that have joined a pair are not listed */
+/* Sets pair to the number of each row's pair or single row, or to -1 for a row in no aggregate, and *pairs to how many
+   they are. number is the prefix sum of the root of Accept(). If field is not NULL, next gets the fields of pairs. If
+   listed is not NULL, it gets the two rows of each pair, the second of which is -1 for a single row; rows that have
+   joined a pair are not listed */
 static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next,
-                                   int *listed)
+                                   int *listed, int *pairs)
 {
   const int i = Thread();
 
+  if (i == 0) *pairs = number[n];
   if (i >= n) return;
   const int of = mate[i] == -1 ? -1 : number[BAIFirstOfPair(mate, i)];
 
@@ -229,20 +266,20 @@ static __global__ void Compose(int n, const int *pair, int *aggregate)
 }
 
 /* Numbers pairs and single rows in the order of their first rows, which root marks: sets pair to the number of each
-   row, or -1, and m to how many they are; field becomes their fields, and listed, unless it is NULL, their rows.
-   Overwrites root */
-static BAIStatus TakePairs(BAILevelsState state, int n, const int *mate, int *root, int *pair, int *field, int *listed,
-                           int *m)
+   row, or -1, *p->rows to how many they are, and, unless it is the last pass, p->listed to their rows; field becomes
+   their fields. Overwrites root */
+static BAIStatus TakePairs(BAILevelsState state, int n, int *pair, bool last, Passes *p)
 {
-  BAIRoom room;
-  int    *next = NULL;
+  cudaStream_t stream = state->s.stream;
+  const size_t bytes  = (size_t)n * sizeof(int);
 
-  if (field) BAITry(room.Get(state, (size_t)n, &next));
-  BAITry(BAIScan(&state->s, (long long)n + 1, root, root));
-  NumberPairs<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, mate, root, pair, field, next, listed);
+  if (state->field) CUDATry(cudaMemsetAsync(p->next, 0, bytes, stream));
+  if (!last) CUDATry(cudaMemsetAsync(p->listed, 0xff, 2 * bytes, stream)); /* behind the last pair: no rows */
+  BAITry(BAIScan(&state->s, (long long)n + 1, p->root, p->root));
+  NumberPairs<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, p->mate, p->root, pair, state->field, p->next,
+                                                           last ? NULL : p->listed, p->rows);
   CUDATry(cudaGetLastError());
-  BAITry(BAIDownload(&state->s, 1, root + n, m));
-  if (field) CUDATry(cudaMemcpyAsync(field, next, (size_t)*m * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
+  if (state->field) CUDATry(cudaMemcpyAsync(state->field, p->next, bytes, cudaMemcpyDeviceToDevice, stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -256,9 +293,9 @@ struct Between {
 };
 
 /* Computes the matrix of m aggregates of the rows of a matrix, which are listed: sums of entries, or of their
-   magnitudes. All ghosts become one more column, see host/coarsen.c */
+   magnitudes. All ghosts become one more column, see host/coarsen.c. unknown is that of BAICoarse */
 static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int m, int *aggregate,
-                            const BAIMembers &listed, bool magnitudes, BAIDeviceLevel *between)
+                            const BAIMembers &listed, bool magnitudes, bool unknown, BAIDeviceLevel *between)
 {
   BAIDeviceLevel fine = of;
   BAIRoom        room;
@@ -274,35 +311,38 @@ static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int 
     BAITry(room.Get(state, all.size(), &ghost));
     BAITry(BAINarrow(state, all.size(), all.data(), ghost));
   }
-  return BAIGalerkin(state, &fine, {of.A.ghosts ? 1 : 0, ghost, NULL, magnitudes, false}, NULL, between);
+  return BAIGalerkin(state, &fine, {of.A.ghosts ? 1 : 0, ghost, NULL, magnitudes, false, unknown}, NULL, between);
 }
 
-/* Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before */
+/*
+   Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before. Where there are few
+   rows a launch takes longer than its work, and a wait of the host longer than several launches. So the host does not
+   ask for the sizes of these coarse matrices: they have as many rows as the level, of which the last are empty
+*/
 static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
-  const int    passes = L->A.nnz > (int64_t)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
-  const size_t room_for = (size_t)n + 1;
-  BAIRoom      room;
-  int         *mate;
-  Between      between[2] = {Between(state), Between(state)};
+  const int  passes = L->A.nnz > (int64_t)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
+  const bool few        = BAIHasFewRows(state, n);
+  Passes     p          = {};
+  Between    between[2] = {Between(state), Between(state)};
 
   const BAIDeviceLevel *C = L;
 
-  BAITry(room.Get(state, 5 * room_for, &mate));
-  int *const root = mate + room_for, *const pair = root + room_for, *const rows = pair + room_for;
-
+  BAITry(Prepare(state, L->A, &p));
   for (int pass = 0; pass < passes; pass++) {
     const bool      last = pass + 1 == passes;
     BAIDeviceLevel *next = &between[pass % 2].level;
-    int *const      to   = pass ? pair : L->aggregate;
+    int *const      to   = pass ? p.pair : L->aggregate;
 
-    BAITry(Match(state, C->A, state->field, !pass ? 1 + !(level + state->p.above) : 0, last, mate, root));
-    BAITry(TakePairs(state, C->A.n, mate, root, to, state->field, last ? NULL : rows, &L->m));
-    if (pass) Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, pair, L->aggregate);
+    BAITry(Match(state, C->A, pass && few ? p.rows : NULL, !pass ? 1 + !(level + state->p.above) : 0, last, &p));
+    BAITry(TakePairs(state, C->A.n, to, last, &p));
+    if (pass) Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, p.pair, L->aggregate);
     CUDATry(cudaGetLastError());
+    L->m = n;
+    if (!few || last) BAITry(BAIDownload(&state->s, 1, p.rows, &L->m));
     if (!L->m || last) break;
     BAIDeviceFreeMatrix(state, next);
-    BAITry(Aggregated(state, *C, L->m, to, {NULL, rows, NULL, 1, 2}, false, next));
+    BAITry(Aggregated(state, *C, L->m, to, {NULL, p.listed, NULL, 1, 2}, false, few, next));
     C = next;
   }
   L->most = 3 << (passes - 1);
@@ -360,7 +400,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   p.all /= rows;
   BAITry(room.Get(state, (size_t)n, &point));
   BAITry(BAINumber(state, n, rows, 0, NULL, point));
-  BAITry(Aggregated(state, *L, n / rows, point, {NULL, NULL, NULL, 1, rows}, true, points));
+  BAITry(Aggregated(state, *L, n / rows, point, {NULL, NULL, NULL, 1, rows}, true, false, points));
   points->aggregate = point;
   points->grid      = L->grid;
   if (!level) BAITry(BAIDeviceFindGrid(state, &p, points->A, &points->grid));

@@ -3,11 +3,12 @@
    of host/fit.c; counts are equal to the bit
 */
 #include "join.h"
+#include "spread.h"
 #include <string.h>
+#include <vector>
 
 enum {
-  THREADS = 256,
-  WARP    = 32
+  THREADS = 256
 };
 
 struct LooksTogether {
@@ -54,25 +55,30 @@ BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIRows &A, const BAINumber
   return BAIStatusOf(BAI_OK);
 }
 
+/* A level for kernels: the rows at the places from first on are looked at, those from end on are in no aggregate, and
+   leads has room for all of them. The m aggregates are checked; 0: they are not, as boxes always hold together */
 struct Look {
-  BAIFit     fit;
-  const int *row, *child, *aggregate, *next_place;
-  int        end;     /* first place of rows in no aggregate */
-  int        columns; /* columns of P of an aggregate */
+  BAIFit              fit;
+  const int          *row, *child, *aggregate, *next_place;
+  int                 m, first, end;
+  int                 columns; /* columns of P of an aggregate */
+  uint32_t           *leads;
+  unsigned long long *unfit;
 };
 
-/* Finds the leads of the row at each place from first on; counts rows in no aggregate that are not dominant */
-static __global__ __launch_bounds__(THREADS) void Leads(Look look, int first, uint32_t *leads,
-                                                        unsigned long long *unfit)
+/* Finds the leads of rows, a thread for each, and counts rows in no aggregate that are not dominant */
+static __global__ __launch_bounds__(THREADS) void Leads(const Look *levels, BAISpread spread)
 {
-  const int p   = first + (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  bool      bad = false;
+  const BAIShare share = BAIShareOf(spread);
+  const Look    &look  = levels[share.level];
+  const int      p     = look.first + share.block * THREADS + (int)threadIdx.x;
+  bool           bad   = false;
 
   if (p < look.end) {
     const int row = look.row[p], c = look.next_place[look.aggregate[row] * look.columns] / look.columns;
     const int begin = look.child[c], end = look.child[c + 1];
 
-    if ((end - begin) / look.fit.points <= BAI_SET) leads[p] = BAIFitLeads(&look.fit, row, begin, end);
+    if ((end - begin) / look.fit.points <= BAI_SET) look.leads[p] = BAIFitLeads(&look.fit, row, begin, end);
   } else if (p < look.fit.A.n) {
     BAIReal largest;
 
@@ -80,41 +86,26 @@ static __global__ __launch_bounds__(THREADS) void Leads(Look look, int first, ui
   }
   const int count = __syncthreads_count(bad);
 
-  if (!threadIdx.x && count) atomicAdd(unfit, (unsigned long long)count);
+  if (!threadIdx.x && count) atomicAdd(look.unfit, (unsigned long long)count);
 }
 
-/* Counts the rows of aggregates that do not hold together; a thread for each aggregate */
-static __global__ __launch_bounds__(THREADS) void HoldTogether(int m, const int *child, int points,
-                                                               const uint32_t *leads, unsigned long long *unfit)
+/* Counts the rows of aggregates that do not hold together, a thread for each aggregate */
+static __global__ __launch_bounds__(THREADS) void HoldTogether(const Look *levels, BAISpread spread)
 {
-  const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x), begin = c < m ? child[c] : 0,
-            rows = c < m ? child[c + 1] - begin : 0;
+  const BAIShare share = BAIShareOf(spread);
+  const Look    &look  = levels[share.level];
+  const int      c = share.block * THREADS + (int)threadIdx.x, begin = c < look.m ? look.child[c] : 0,
+            rows = c < look.m ? look.child[c + 1] - begin : 0, points = look.fit.points;
   uint32_t set[BAI_SET];
   int      bad = 0;
 
   if (rows && rows / points <= BAI_SET) {
     for (int k = 0; k < rows / points; k++) set[k] = 0;
-    for (int k = 0; k < rows; k++) set[k / points] |= leads[begin + k];
+    for (int k = 0; k < rows; k++) set[k / points] |= look.leads[begin + k];
     if (!BAIFitHoldsTogether(rows / points, set)) bad = rows;
   }
   bad = __reduce_add_sync(~0u, bad);
-  if (threadIdx.x % WARP == 0 && bad) atomicAdd(unfit, (unsigned long long)bad);
-}
-
-struct BAIFitFindings {
-  BAIGridLook        look; /* of a grid, with new values */
-  unsigned long long unfit;
-};
-
-BAIStatus BAIDeviceFit::Begin(BAILevelsState state)
-{
-  BAIFitFindings none[BAI_LEVELS_MOST];
-
-  for (int l = 0; l < BAI_LEVELS_MOST; l++) none[l] = {BAIGridLookNone(), 0};
-  BAITry(room.Allocate(&state->s, sizeof(none)));
-  findings = static_cast<BAIFitFindings *>(room.p);
-  CUDATry(cudaMemcpyAsync(findings, none, sizeof(none), cudaMemcpyHostToDevice, state->s.stream));
-  return BAIStatusOf(BAI_OK);
+  if (threadIdx.x % BAI_LANES == 0 && bad) atomicAdd(look.unfit, (unsigned long long)bad);
 }
 
 /* Whether the aggregates of a level are checked */
@@ -123,39 +114,65 @@ static bool IsAsked(BAILevelsState state, int level)
   return BAIFitIsAsked(&state->p, state->levels, state->level[level].m, state->level[level].A.n);
 }
 
-BAIStatus BAIDeviceFit::LookAt(BAILevelsState state, int level, bool values_only)
+/* A level for kernels, without leads */
+static Look LookOf(BAILevelsState state, int level, BAIPlaced *found)
 {
-  const BAIDeviceLevel *L      = &state->level[level];
-  const int             n      = L->A.n;
-  const bool            boxes  = BAIGridHasBoxes(&L->box);
-  cudaStream_t          stream = state->s.stream;
-  BAIRoom               leads_room;
-  uint32_t             *leads;
+  const BAIDeviceLevel *L     = &state->level[level];
+  const bool            boxes = BAIGridHasBoxes(&L->box);
+  const int n = L->A.n, end = n - L->alone, points = (int)BAIRowsOfPoint(state->p.modes, level, state->points);
 
-  if (!IsAsked(state, level)) return BAIStatusOf(BAI_OK);
-  const BAIFit fit  = {L->A, L->place, L->field, (int)BAIRowsOfPoint(state->p.modes, level, state->points),
-                       !(level + state->p.above)};
-  const Look   look = {fit, L->row, L->child, L->aggregate, L[1].place, n - L->alone, BAIColumnsOfP(state->p.modes)};
+  return {
+    {L->A, L->place, L->field, points, !(level + state->p.above)},
+    L->row,
+    L->child,
+    L->aggregate,
+    L[1].place,
+    boxes ? 0 : L->m,
+    boxes ? end : 0,
+    end,
+    BAIColumnsOfP(state->p.modes),
+    NULL,
+    &found->unfit
+  };
+}
 
-  if (values_only && L->box.m[0]) BAITry(LookAtRows(state, L->A, L->grid, &findings[level].look));
-  const int first = boxes ? look.end : 0; /* boxes always hold together */
+BAIStatus BAIFitLook(BAILevelsState state, bool values_only, BAIPlaced *found)
+{
+  std::vector<Look> looks((size_t)state->levels);
+  BAISpread         rows = {}, aggregates = {};
+  size_t            room_for = 0;
+  BAIRoom           rooms[2];
+  uint32_t         *leads;
+  Look             *levels;
 
-  if (first == n) return BAIStatusOf(BAI_OK);
-  BAITry(leads_room.Get(state, (size_t)n, &leads));
-  Leads<<<BAIGrid(n - first, THREADS), THREADS, 0, stream>>>(look, first, leads, &findings[level].unfit);
-  if (!boxes && L->m)
-    HoldTogether<<<BAIGrid(L->m, THREADS), THREADS, 0, stream>>>(L->m, L->child, fit.points, leads,
-                                                                 &findings[level].unfit);
+  for (int l = 0; l < state->levels; l++) {
+    const BAIDeviceLevel *L = &state->level[l];
+
+    if (!IsAsked(state, l)) continue;
+    if (values_only && L->box.m[0]) BAITry(LookAtRows(state, L->A, L->grid, &found[l].look));
+    const Look look = LookOf(state, l, &found[l]);
+
+    if (look.first < L->A.n) BAISpreadOver(&rows, l, ((long long)L->A.n - look.first + THREADS - 1) / THREADS);
+    if (look.m) BAISpreadOver(&aggregates, l, ((long long)look.m + THREADS - 1) / THREADS);
+    if (look.m) room_for += (size_t)L->A.n;
+    looks[(size_t)l] = look;
+  }
+  if (!rows.levels) return BAIStatusOf(BAI_OK);
+  BAITry(rooms[0].Get(state, room_for, &leads));
+  BAITry(rooms[1].Get(state, looks.size(), &levels));
+  for (Look &look : looks) {
+    look.leads = leads;
+    if (look.m) leads += look.fit.A.n;
+  }
+  CUDATry(cudaMemcpyAsync(levels, looks.data(), looks.size() * sizeof(Look), cudaMemcpyHostToDevice, state->s.stream));
+  Leads<<<BAIBlocksOf(rows), THREADS, 0, state->s.stream>>>(levels, rows);
+  if (aggregates.levels) HoldTogether<<<BAIBlocksOf(aggregates), THREADS, 0, state->s.stream>>>(levels, aggregates);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceFit::End(BAILevelsState state, bool values_only)
+BAIStatus BAIFitCompare(BAILevelsState state, bool values_only, const BAIPlaced *found)
 {
-  BAIFitFindings found[BAI_LEVELS_MOST];
-
-  CUDATry(cudaMemcpyAsync(found, findings, sizeof(found), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
   for (int l = 0; l < state->levels; l++) {
     BAIDeviceLevel *L     = &state->level[l];
     const long long unfit = (long long)found[l].unfit;

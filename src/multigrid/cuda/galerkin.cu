@@ -130,23 +130,23 @@ static __device__ inline void Store(const BAIProduct &p, const List &list, const
 static __global__ __launch_bounds__(THREADS) void MakeShort(BAIProduct p, int width)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const int                                     g    = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const List                                    list = ListAt(shared, width);
-  Row                                           row  = {};
-  int                                           begin, end;
-  bool                                          fits = true;
+  const int                                     g     = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const List                                    list  = ListAt(shared, width);
+  Row                                           row   = {};
+  int                                           begin = 0, end = 0;
+  bool                                          fits = g < p.m;
 
-  if (g >= p.m) return;
-  row.c = BAIRowOf(p, g, &begin, &end);
+  if (fits) row.c = BAIRowOf(p, g, &begin, &end);
   for (int l = begin; l < end && fits; l++) fits = AddRow(p, list, width, l - begin, BAIMemberAt(p, l), &row);
-  p.count[row.c] = fits ? row.used : 0;
-  if (!fits) {
-    p.longs[atomicAdd(&p.found->longs, 1)] = g;
-    return;
-  }
-  if (row.used > *(volatile int *)&p.found->longest) atomicMax(&p.found->longest, row.used);
-  Store(p, list, row);
-  if (p.sides.side) p.sides.side[row.c] = BAISideOf(end - begin, row.inner, row.inside);
+  if (g < p.m) p.count[row.c] = fits ? row.used : 0;
+  if (fits) Store(p, list, row);
+  else if (g < p.m) p.longs[atomicAdd(&p.found->longs, 1)] = g;
+  if (fits && p.sides.side) p.sides.side[row.c] = BAISideOf(end - begin, row.inner, row.inside);
+  const int all = __reduce_add_sync(~0u, fits ? row.used : 0), most = __reduce_max_sync(~0u, fits ? row.used : 0);
+
+  if (threadIdx.x % BAI_LANES) return;
+  atomicAdd(&p.found->columns, (unsigned long long)all);
+  if (most > *(volatile int *)&p.found->longest) atomicMax(&p.found->longest, most);
 }
 
 /* Moves the used numbers of row c to their places from begin on; m is the number of rows */
@@ -185,31 +185,36 @@ struct Space {
   BAIRoom numbers, sums;
 };
 
+bool BAIHasFewRows(BAILevelsState state, int rows)
+{
+  return rows < FEW_ROWS * state->s.processors;
+}
+
 /* The number of columns up to which rows are short, or 0 if all are long */
 static int WidthOf(BAILevelsState state, const BAIDeviceLevel *L)
 {
   const double row = (double)L->A.nnz / (double)L->A.n;
 
-  if (L->most > MEMBERS || L->m < FEW_ROWS * state->s.processors) return 0;
+  if (L->most > MEMBERS || BAIHasFewRows(state, L->m)) return 0;
   return row <= FEW_ROW ? FEW : MANY;
 }
 
 /* Makes the short rows and finds the long ones, if width is not 0 */
 static BAIStatus MakeShortRows(BAILevelsState state, int width, Space *space, BAIProduct *p)
 {
-  const size_t m = (size_t)p->m, room_for = m * (size_t)width, found = sizeof(*p->found) / sizeof(int),
-               arrays = p->sides.side ? p->ghosts ? 4 : 3 : 1;
-  int *numbers;
+  const size_t m = (size_t)p->m, room_for = m * (size_t)width, arrays = p->sides.side ? p->ghosts ? 4 : 3 : 1;
+  const size_t found = (m + 2) / 2 * 2, behind = found + sizeof(*p->found) / sizeof(int); /* 8-byte alignment */
+  int         *numbers;
 
-  BAITry(space->numbers.Get(state, 2 * m + 1 + found + arrays * room_for, &numbers));
-  p->longs          = numbers;
-  p->count          = numbers + m;
-  p->found          = reinterpret_cast<BAIFound *>(p->count + m + 1);
-  p->staged.j       = p->count + m + 1 + found;
+  BAITry(space->numbers.Get(state, behind + m + arrays * room_for, &numbers));
+  p->count          = numbers;
+  p->found          = reinterpret_cast<BAIFound *>(numbers + found);
+  p->longs          = numbers + behind;
+  p->staged.j       = p->longs + m;
   p->staged.entries = p->staged.j + room_for;
   p->staged.touch   = p->staged.entries + room_for;
   p->staged.back    = p->staged.touch + room_for;
-  CUDATry(cudaMemsetAsync(p->count + m, 0, sizeof(int) + sizeof(*p->found), state->s.stream));
+  CUDATry(cudaMemsetAsync(numbers + m, 0, (behind - m) * sizeof(*numbers), state->s.stream));
   if (!width) return BAIStatusOf(BAI_OK);
   if (p->sums) BAITry(space->sums.Get(state, room_for, &p->staged.a));
   BAITry(BAIAllowShared((const void *)MakeShort, BytesOf(*p, width)));
@@ -221,14 +226,10 @@ static BAIStatus MakeShortRows(BAILevelsState state, int width, Space *space, BA
 /* Finds the row pointers of C from the columns of its rows, and what was found */
 static BAIStatus SumColumns(BAILevelsState state, const BAIProduct &p, BAIDeviceLevel *C, BAIFound *found)
 {
-  const size_t m = (size_t)p.m;
-  int          total;
-
-  BAITry(BAIScan(&state->s, (long long)m + 1, p.count, C->A.i));
-  CUDATry(cudaMemcpyAsync(&total, C->A.i + m, sizeof(total), cudaMemcpyDeviceToHost, state->s.stream));
+  BAITry(BAIScan(&state->s, (long long)p.m + 1, p.count, C->A.i));
   BAITry(BAIDownload(&state->s, 1, p.found, found));
-  C->A.nnz = total;
-  return BAIStatusOf(BAI_OK);
+  C->A.nnz = (int64_t)found->columns;
+  return BAIStatusOf(found->columns > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
 /* After MakeShortRows(): counts the columns of the long rows, of which each has at most widest, and lists these rows in
@@ -236,7 +237,7 @@ static BAIStatus SumColumns(BAILevelsState state, const BAIProduct &p, BAIDevice
    WidthOf(). Waits for the device */
 static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int widest, BAIDeviceLevel *C)
 {
-  BAIFound found = {0, p.m};
+  BAIFound found = {0, 0, p.m};
 
   p.counts = true;
   p.sums   = false;
@@ -254,6 +255,19 @@ static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int
   }
   C->longest = found.longest;
   return BAIStatusOf(BAI_OK);
+}
+
+/* Does what CountColumns() does if all rows are long, without a wait: sets C->A.nnz and C->longest to bounds */
+static BAIStatus BoundColumns(BAILevelsState state, BAIProduct p, int widest, BAIDeviceLevel *C)
+{
+  p.counts = true;
+  p.sums   = false;
+  BAITry(BAIKeep(state, (size_t)p.m + 1, &C->A.i));
+  C->A.nnz   = p.A.nnz;
+  C->longs   = {NULL, p.m};
+  C->longest = widest;
+  BAITry(BAIMakeLongRows(state, p, C->longs, widest));
+  return BAIScan(&state->s, (long long)p.m + 1, p.count, C->A.i);
 }
 
 /* Allocates C, and the data of its entries for overcorrection if sides is not NULL */
@@ -284,9 +298,10 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICo
   }
   BAITry(MakeShortRows(state, width, &space, &p));
   if (!C->A.i) {
+    const int widest = (int)std::min((long long)L->most * L->longest, (long long)L->m + how.ghosts);
+
     C->A = {L->m, how.ghosts, 0, NULL, NULL, NULL};
-    BAITry(
-      CountColumns(state, p, width, (int)std::min((long long)L->most * L->longest, (long long)L->m + how.ghosts), C));
+    BAITry(how.unknown ? BoundColumns(state, p, widest, C) : CountColumns(state, p, width, widest, C));
   }
   BAITry(Allocate(state, p, sides, C));
   p.C = C->A;

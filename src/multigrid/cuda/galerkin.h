@@ -3,10 +3,19 @@
 
 #include "levels.h"
 
-/* The findings of threads that make rows of C: the largest number of columns, and the number of long rows */
+/* The findings of threads that make rows of C: the sum of their columns and the largest number, and the number of long
+   rows */
 struct BAIFound {
-  int longest, longs;
+  unsigned long long columns;
+  int                longest, longs;
 };
+
+/* Adds a row of this number of columns to the findings */
+static __device__ inline void BAIFind(BAIFound *found, int columns)
+{
+  atomicAdd(&found->columns, (unsigned long long)columns);
+  if (columns > *(volatile int *)&found->longest) atomicMax(&found->longest, columns);
+}
 
 /* A product. Short rows of C are made first and stored in staged, where column number u of row c is at u*m + c, until
    their places in C are known; long rows are counted first */
@@ -58,7 +67,7 @@ static __device__ inline int BAIRowOf(const BAIProduct &p, int g, int *begin, in
 
   *begin = of.first ? of.first[g] : g * of.each;
   *end   = of.first ? of.first[g + 1] : *begin + of.each;
-  if (!of.first && BAIMemberAt(p, *end - 1) < 0) --*end;
+  while (!of.first && *end > *begin && BAIMemberAt(p, *end - 1) < 0) --*end;
   return of.of ? of.of[g * of.columns] / of.columns : g;
 }
 

@@ -68,24 +68,30 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
                                : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
 }
 
+/* Stores the first count levels by places; with fits, looks at the fit of all aggregates too */
+static BAIStatus Place(BAILevelsState state, int count, bool values_only, bool fits)
+{
+  const BAIDeviceLevel *like = state->p.like ? BAILevelsStateOf(state->p.like)->level : NULL;
+  BAIPlaced             found[BAI_LEVELS_MOST], *on_device;
+  BAIRoom               room;
+
+  if (!count) return BAIStatusOf(BAI_OK);
+  BAITry(room.Get(state, (size_t)count, &on_device));
+  BAITry(BAIPlaceLevels(state, count, values_only, on_device));
+  if (fits) BAITry(BAIFitLook(state, values_only, on_device));
+  BAITry(BAIDownload(&state->s, (size_t)count, on_device, found));
+  for (int l = 0; l < count; l++) state->level[l].extra = like ? like[l].extra : found[l].needs_extra != 0;
+  return fits ? BAIFitCompare(state, values_only, found) : BAIStatusOf(BAI_OK);
+}
+
 /* Stores all levels of one rank by places. With values_only first computes new values of coarse matrices;
    BAI_ERR_OUTDATED if the aggregates do not fit them */
 static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
 {
-  BAIDeviceFit fit;
-
-  BAITry(fit.Begin(state));
-  BAITry(BAINeedsBegin(state));
-  for (int l = 0; l < state->levels; l++) {
-    BAIDeviceLevel *L = &state->level[l];
-
-    if (values_only && L->m) BAITryStage(&state->p, BAI_STAGE_GALERKIN, BAIDeviceNewValues(state, L));
-    if (!values_only) BAITry(BAIDeviceCutBlocks(state, L));
-    BAITry(BAIPlaceLevel(state, L, values_only));
-    BAITry(fit.LookAt(state, l, values_only));
-  }
-  BAITry(BAINeedsEnd(state));
-  return fit.End(state, values_only);
+  for (int l = 0; l < state->levels && values_only; l++)
+    if (state->level[l].m) BAITryStage(&state->p, BAI_STAGE_GALERKIN, BAIDeviceNewValues(state, &state->level[l]));
+  BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, state->levels, values_only, true));
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Frees the data that only set-up of several ranks needs, as matrices are stored by places and get no new values.
@@ -112,13 +118,7 @@ static BAIStatus PlaceRanks(BAILevelsState state, const BAILevelsRanks *ranks)
   state->levels           = ranks->levels + ranks->next;
   BAIDeviceLast(state)->m = 0;
   BAITry(BAIDeviceTakeRanks(state, ranks));
-  BAITry(BAINeedsBegin(state));
-  for (int l = 0; l < ranks->levels; l++) {
-    if (!state->level[l].A.n) continue;
-    BAITry(BAIDeviceCutBlocks(state, &state->level[l]));
-    BAITry(BAIPlaceLevel(state, &state->level[l], false));
-  }
-  BAITry(BAINeedsEnd(state));
+  BAITry(Place(state, ranks->levels, false, false));
   FreeMade(state, made);
   return BAIStatusOf(BAI_OK);
 }
@@ -132,7 +132,8 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
   BAIFreeModes(state);
   if (state->field) BAIDrop(state, (size_t)state->level[0].A.n, &state->field);
   BAITryStage(&state->p, BAI_STAGE_FILL, BAIDeviceOrder(state));
-  BAITryStage(&state->p, BAI_STAGE_FILL, ranks ? PlaceRanks(state, ranks) : PlaceLevels(state, false));
+  if (ranks) BAITryStage(&state->p, BAI_STAGE_FILL, PlaceRanks(state, ranks));
+  else BAITry(PlaceLevels(state, false));
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
   BAIFindTail(state);
   return BAIStatusOf(BAI_OK);
@@ -145,7 +146,7 @@ BAIStatus BAIDeviceUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
   if (matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(BAIDeviceTake(state, matrix, true, &found));
   if (state->chip.on) return BAIChipUpdateValues(&state->chip, &state->level[0].A, state->info.hermitian);
-  BAITryStage(&state->p, BAI_STAGE_FILL, PlaceLevels(state, true));
+  BAITry(PlaceLevels(state, true));
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
   return BAIStatusOf(BAI_OK);
 }

@@ -49,7 +49,7 @@ struct BAILevelView {
 };
 
 /* The rows of each aggregate, in ascending order: row[first[g]] to row[first[g + 1] - 1], and then those in no
-   aggregate. Or, if first is NULL, each has this number of rows, row[g*each] and on, of which the last one may be -1
+   aggregate. Or, if first is NULL, each has this number of rows, row[g*each] and on, of which the last ones may be -1
    for none; row may then be NULL, for all rows in order. g is the number of the aggregate, or if of is not NULL, that
    number is of[g*columns]/columns */
 typedef struct {
@@ -66,11 +66,12 @@ typedef struct {
 
 /* How to make a coarse matrix. Ghosts of the finer matrix belong to ghosts columns: ghost has a number from m to m +
    ghosts - 1 for each, or -1, or is NULL; member has the number of each ghost in its aggregate, less than BAI_SET. Sums
-   are of entries or of their magnitudes; pattern: the matrix has no values */
+   are of entries or of their magnitudes; pattern: the matrix has no values; unknown: there are few rows, and the host
+   knows only bounds of the numbers of aggregates, entries, and entries of a row, with which it does without a wait */
 typedef struct {
   int        ghosts;
   const int *ghost, *member;
-  bool       magnitudes, pattern;
+  bool       magnitudes, pattern, unknown;
 } BAICoarse;
 
 /* A rank whose memory this one writes to: the range of sent rows for it; addresses for the first of them in even and
@@ -137,6 +138,18 @@ typedef struct {
   BAIDeviceHalo   halo;
 } BAIDeviceLevel;
 
+/* What kernels find about a level when it is stored by places, and about the fit of its aggregates, see BAIFits() */
+typedef struct {
+  unsigned long long inside;        /* entries inside blocks */
+  unsigned long long unfit;         /* rows that do not fit their aggregates */
+  int                largest;       /* rows of the largest block, if blocks begin at multiples of BAI_LEVELS_BLOCK */
+  int                blocks, alone; /* number of blocks, and of rows in no aggregate */
+  int                columns, outside, widest; /* columns of all slices; entries outside blocks; most entries inside
+                                                  of a row */
+  int                needs_extra;              /* something is added to diagonal entries */
+  BAIGridLook        look;                     /* of a grid, with new values */
+} BAIPlaced;
+
 /* Entry of row i in mode k: mode[i*row_step + k*mode_step] */
 typedef struct {
   BAIScalar *mode;
@@ -164,8 +177,7 @@ typedef struct {
 
 struct BAILevelsState_ {
   BAIContext          s;
-  int                *needs; /* BAI_LEVELS_MOST: whether something is added to diagonal entries of the level */
-  BAILevelsTold      *told;  /* NULL until kernels write there */
+  BAILevelsTold      *told; /* NULL until kernels write there */
   BAILevelsParameters p;
   /* the first level that one launch does together with all coarser ones; levels if there is none */
   int               levels, tail;
@@ -245,18 +257,12 @@ BAIStatus BAIDeviceTake(BAILevelsState, const BAIMatrix *, bool values_only, BAI
 BAIStatus BAIDeviceTakeSign(BAILevelsState);
 void      BAIDeviceTakeScale(BAILevelsState);
 BAIStatus BAIDeviceFindGrid(BAILevelsState, const BAILevelsParameters *, const BAIRows &, BAINumbering *);
-/* fit.cu: find the box of a grid, and whether some rows have no couplings; count the rows of all levels that do not fit
-   their aggregates; read the counts, which are kept, or with new values compared, giving BAI_ERR_OUTDATED */
-struct BAIFitFindings;
-struct BAIDeviceFit {
-  BAITemporary    room;
-  BAIFitFindings *findings = NULL;
-
-  BAIStatus Begin(BAILevelsState);
-  BAIStatus LookAt(BAILevelsState, int level, bool values_only);
-  BAIStatus End(BAILevelsState, bool values_only);
-};
+/* fit.cu: find the box of a grid, and whether some rows have no couplings; look at the fit of the aggregates of all
+   levels; take its findings, which are on the host: keep the counts, or with new values compare, giving
+   BAI_ERR_OUTDATED */
 BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *, bool *alone);
+BAIStatus BAIFitLook(BAILevelsState, bool values_only, BAIPlaced *found);
+BAIStatus BAIFitCompare(BAILevelsState, bool values_only, const BAIPlaced *found);
 /* coarsen.cu: compute new values of the next level's matrix */
 BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
 /* aggregates.cu: to[i] = k for i < n, or from[k] if from is not NULL, where k is i/rows, modulo fields if that is not
@@ -269,19 +275,18 @@ BAIStatus  BAIListAggregates(BAILevelsState, BAIDeviceLevel *);
 void       BAIDropList(BAILevelsState, BAIDeviceLevel *);
 BAIMembers BAIMembersOf(BAILevelsState, const BAIDeviceLevel *);
 /* galerkin.cu: make the matrix of a level's aggregates, or its new values; and in sides, unless it is NULL, the data
-   for its overcorrection. Free a level's matrix, unless it is the caller's. soften.cu: overcorrect it, and free these
+   for its overcorrection; whether a matrix has so few rows that all are made as long ones. Free a level's matrix, unless it is the caller's. soften.cu: overcorrect it, and free these
    data */
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceLevel *, const BAICoarse &, BAISides *, BAIDeviceLevel *next);
+bool      BAIHasFewRows(BAILevelsState, int rows);
 BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *, const BAIRows &);
 void      BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
-/* place.cu: number rows by aggregates on all levels; cut blocks; store the matrix of a level by places; invert the last
-   level if it is solved exactly */
+/* order.cu: number rows by aggregates on all levels */
 BAIStatus BAIDeviceOrder(BAILevelsState);
-BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
-BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
-/* Before levels are stored by places, and after it: set extra of each level */
-BAIStatus BAINeedsBegin(BAILevelsState);
-BAIStatus BAINeedsEnd(BAILevelsState);
+/* place.cu: cut blocks and store the matrix of the first count levels by places; with values_only, store new values.
+   found, on the device, gets the findings of each level */
+BAIStatus BAIPlaceLevels(BAILevelsState, int count, bool values_only, BAIPlaced *found);
+/* invert.cu: invert the last level if it is solved exactly */
 BAIStatus BAIInvertLast(BAILevelsState);
 /* nearnull.cu: take the modes of the finest level; make P of the last level, and the modes on the next one; make these
    the modes of the last level; free them; make C = P^H A P, whose ghosts and their aggregates are given in how; compute

@@ -242,7 +242,7 @@ static __global__ __launch_bounds__(WARPS *BAI_LANES) void MakeLong(BAIProduct p
     if (!p.counts) Store(p, t, c, end - begin);
     else if (!threadIdx.x) {
       p.count[c] = *t.used;
-      atomicMax(&p.found->longest, *t.used);
+      BAIFind(p.found, *t.used);
     }
     __syncthreads();
   }

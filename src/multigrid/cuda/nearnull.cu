@@ -76,18 +76,20 @@ static __global__ __launch_bounds__(WARP) void Orthonormalize(BAIMembers listed,
    points are aggregated instead of rows: points = p.fields, p.fields = 1, and the finest level has no grid */
 BAIStatus BAITakeModes(BAILevelsState state)
 {
-  const size_t                 n = (size_t)state->level[0].A.n;
-  const std::vector<BAIScalar> ones(n, BAIScalar(1));
-  BAIScalar                   *mode;
+  const size_t           n = (size_t)state->level[0].A.n;
+  std::vector<BAIScalar> ones;
+  BAIScalar             *mode;
 
   state->points        = (int)state->p.fields;
   state->p.fields      = 1;
   state->level[0].grid = {};
   BAITry(BAIKeep(state, n * (size_t)state->p.modes, &mode));
   state->mode = {mode, 1, (long long)n, n};
-  for (int k = 0; k < state->p.modes; k++)
+  for (int k = 0; k < state->p.modes; k++) {
+    if (!state->p.mode[k]) ones.resize(n, BAIScalar(1));
     CUDATry(cudaMemcpyAsync(mode + (size_t)k * n, state->p.mode[k] ? state->p.mode[k] : ones.data(), n * sizeof(*mode),
                             cudaMemcpyDefault, state->s.stream));
+  }
   CUDATry(cudaStreamSynchronize(state->s.stream));
   return BAIStatusOf(BAI_OK);
 }

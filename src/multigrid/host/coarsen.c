@@ -51,15 +51,16 @@ static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *fie
 {
   const size_t n       = (size_t)A->n + 1;
   const int    threads = BAITogether(A->n, state->p.threads);
-  BAIMatching  m       = {.A     = *A,
-                          .both  = !state->info.hermitian,
-                          .rough = BAIMatchIsRough(A->nnz, A->n),
-                          .field = field,
-                          .mate  = mate,
-                          .offer = malloc(n * sizeof(*m.offer)),
-                          .d     = malloc(n * sizeof(*m.d)),
-                          .most  = malloc(n * sizeof(*m.most))};
-  BAIStatus    status  = BAIStatusOf(m.offer && m.d && m.most ? BAI_OK : BAI_ERR_MEMORY);
+  BAIMatching  m       = {.A      = *A,
+                          .both   = !state->info.hermitian,
+                          .rough  = BAIMatchIsRough(A->nnz, A->n),
+                          .field  = field,
+                          .mate   = mate,
+                          .offer  = malloc(n * sizeof(*m.offer)),
+                          .d      = malloc(n * sizeof(*m.d)),
+                          .most   = malloc(n * sizeof(*m.most)),
+                          .weight = malloc(((size_t)A->nnz + 1) * sizeof(*m.weight))};
+  BAIStatus    status  = BAIStatusOf(m.offer && m.d && m.most && m.weight ? BAI_OK : BAI_ERR_MEMORY);
   const BAIInt rows    = status.code ? 0 : A->n;
 
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -75,6 +76,7 @@ static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *fie
   free(m.offer);
   free(m.d);
   free(m.most);
+  free(m.weight);
   return status;
 }
 

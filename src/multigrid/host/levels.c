@@ -193,9 +193,10 @@ BAIStatus BAIHostInfoGet(BAILevelsState state, BAILevelsInfo *info)
   info->bytes  = state->bytes;
   if (state->p.modes || BAIGridHasBoxes(&state->level[0].box)) info->grid = state->level[0].grid;
   for (int l = 0; l < state->levels; l++) {
-    const BAIHostLevel *L = &state->level[l];
+    const BAIHostLevel *L     = &state->level[l];
+    const int           exact = state->inverse && l == state->levels - 1;
 
-    info->level[l] = (BAILevelInfo){L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
+    info->level[l] = (BAILevelInfo){L->A.n, L->A.nnz, L->m, L->alone, exact ? 0 : L->blocks, exact ? 0 : L->inside};
   }
   return BAIStatusOf(BAI_OK);
 }
