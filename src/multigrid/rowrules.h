@@ -225,7 +225,9 @@ typedef struct {
   uint64_t       *offer; /* best offer that each row has, or 0 */
   BAIReal        *d;     /* magnitudes of diagonal entries */
   float          *most;  /* largest weight of a coupling of a row to its field, or -1 if the row is not matched */
-  float *weight; /* of each entry in the rows that are matched: 0 if it is no coupling to the field of its row */
+  /* The choices of row i, its strong couplings: choice[A.i[i] + l] is BAIMatchOffer() of another row, l < choices[i] */
+  uint64_t *choice;
+  BAIIndex *choices;
 } BAIMatching;
 
 /* Sets d[i], offer[i] and mate[i], and most[i] to 0 or -1. Rows without couplings are not matched, nor are dominant
@@ -240,29 +242,22 @@ BAI_INLINE void BAIMatchBegin(const BAIMatching *m, BAIIndex i, int leave)
   m->most[i]  = m->mate[i] != i || BAIMatchIsBound(m->d[i], sum) ? -1 : 0;
 }
 
-/* The weight of entry k of row i, or 0 if it is no coupling to its field */
-BAI_INLINE float BAIMatchWeightOf(const BAIMatching *m, BAIIndex i, BAIIndex k)
+/* Entry k of row i as a choice: BAIMatchOffer() of the other row, or 0 if it is no coupling to the field of the row.
+   After BAIMatchBegin() for all rows */
+BAI_INLINE uint64_t BAIMatchRank(const BAIMatching *m, BAIIndex i, BAIIndex k)
 {
   const BAIIndex j = m->A.j[k];
 
   if (j == i || j >= m->A.n || (m->field && m->field[j] != m->field[i])) return 0;
-  return BAIMatchWeight(m->both ? m->A.a[k] + BAIConj(BAIEntry(&m->A, j, i)) : m->A.a[k], m->d[i], m->d[j], m->rough);
+  return BAIMatchOffer(BAIMatchWeight(m->both ? m->A.a[k] + BAIConj(BAIEntry(&m->A, j, i)) : m->A.a[k], m->d[i],
+                                      m->d[j], m->rough),
+                       (int)j);
 }
 
-/* Stores the weights of every step-th entry of row i from number first on, after BAIMatchBegin() for all rows, and
-   returns the largest of them; -1 for a row that is not matched */
-BAI_INLINE float BAIMatchMost(const BAIMatching *m, BAIIndex i, int first, int step)
+/* Whether a coupling is a choice of a row whose largest weight is most */
+BAI_INLINE int BAIMatchIsChoice(uint64_t rank, float most)
 {
-  float most = m->most[i];
-
-  if (most < 0) return most;
-  for (BAIIndex k = m->A.i[i] + first; k < m->A.i[i + 1]; k += step) {
-    const float w = BAIMatchWeightOf(m, i, k);
-
-    m->weight[k] = w;
-    if (w > most) most = w;
-  }
-  return most;
+  return rank && BAIAggregateIsStrong(BAIMatchWeightOf(rank), most);
 }
 
 /* Whether row i makes offers */
@@ -271,25 +266,30 @@ BAI_INLINE int BAIMatchIsOpen(const BAIMatching *m, BAIIndex i)
   return m->mate[i] == i && m->most[i] > 0;
 }
 
-/* The best choice of row i among every step-th of its entries from number first on, as BAIMatchOffer() of the other
-   row, or 0: a row for which the coupling is strong too, and whose best offer this one exceeds; or if rows join pairs,
-   a row of a pair. Other threads may raise offers meanwhile */
-BAI_INLINE uint64_t BAIMatchChoose(const BAIMatching *m, BAIIndex i, int first, int step)
+/* The best choice of row i among every step-th of its count choices from begin + first on, or 0: a row for which the
+   coupling is strong too, and whose best offer, which had is set to, this one exceeds; or if rows join pairs, a row of a
+   pair. Other threads may raise offers meanwhile */
+BAI_INLINE uint64_t BAIMatchChoose(const BAIMatching *m, BAIIndex i, BAIIndex begin, BAIIndex count, int first,
+                                   int step, uint64_t *had)
 {
-  const BAIRows *A    = &m->A;
-  const float    most = m->most[i];
-  uint64_t       best = 0;
+  uint64_t best = 0;
 
-  for (BAIIndex k = A->i[i] + first; k < A->i[i + 1]; k += step) {
-    const float    w    = m->weight[k];
-    const BAIIndex j    = A->j[k];
-    const uint64_t rank = BAIMatchOffer(w, (int)j);
+  *had = 0;
+  for (BAIIndex l = first; l < count; l += step) {
+    const uint64_t rank = m->choice[begin + l];
+    const int      j    = BAIMatchRow(rank);
 
-    if (rank <= best || !BAIAggregateIsStrong(w, most)) continue;
-    if (m->join ? m->mate[j] >= 0 && m->mate[j] != j
-                : m->most[j] > 0 && BAIAggregateIsStrong(w, m->most[j]) &&
-            BAIMatchOffer(w, (int)i) > *(const volatile uint64_t *)&m->offer[j])
+    if (rank <= best) continue;
+    if (m->join) {
+      if (m->mate[j] >= 0 && m->mate[j] != j) best = rank;
+    } else {
+      const uint64_t offer  = *(const volatile uint64_t *)&m->offer[j];
+      const float    weight = BAIMatchWeightOf(rank), most = m->most[j];
+
+      if (!(most > 0) || !BAIAggregateIsStrong(weight, most) || BAIMatchOffer(weight, (int)i) <= offer) continue;
       best = rank;
+      *had = offer;
+    }
   }
   return best;
 }

@@ -356,6 +356,18 @@ BAI_INLINE uint64_t BAIMatchOffer(float weight, int row)
   return weight > 0 ? (uint64_t)w.bits << 32 | BAIAggregateKey(row) : 0;
 }
 
+/* The weight of an offer */
+BAI_INLINE float BAIMatchWeightOf(uint64_t offer)
+{
+  union {
+    float    number;
+    uint32_t bits;
+  } w;
+
+  w.bits = (uint32_t)(offer >> 32);
+  return w.number;
+}
+
 /* The row of an offer, or -1 if it is 0 */
 BAI_INLINE int BAIMatchRow(uint64_t offer)
 {

@@ -41,13 +41,12 @@ static __global__ void CountRows(int n, const int *aggregate, int *count, int *s
 }
 
 /* Lists the rows of each aggregate in any order, counting down in count, and behind them in ascending order those in no
-   aggregate, of which single[i] come before row i */
-static __global__ void ListRows(int n, int m, const int *aggregate, const int *first, int *count, const int *single,
-                                int *list)
+   aggregate, of which single[i] come before row i. There are at most n aggregates, so their rows end at first[n] */
+static __global__ void ListRows(int n, const int *aggregate, const int *first, int *count, const int *single, int *list)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), c = i < n ? aggregate[i] : -1;
 
-  if (i < n) list[c < 0 ? first[m] + single[i] : first[c] + atomicSub(&count[c], 1) - 1] = i;
+  if (i < n) list[c < 0 ? first[n] + single[i] : first[c] + atomicSub(&count[c], 1) - 1] = i;
 }
 
 /* Sorts the rows of each aggregate, which are few: a thread for each row finds how many come before it */
@@ -63,24 +62,25 @@ static __global__ void SortRows(int n, const int *aggregate, const int *list, BA
 
 BAIStatus BAIListAggregates(BAILevelsState state, BAIDeviceLevel *L)
 {
-  const int  n = L->A.n, m = L->m;
-  const dim3 rows = BAIGrid(n, THREADS);
-  BAIRoom    room;
-  int       *count;
+  const int    n       = L->A.n;
+  const size_t numbers = (size_t)n + 1;
+  const dim3   rows    = BAIGrid(n, THREADS);
+  BAIRoom      room;
+  int         *count;
 
-  BAITry(room.Get(state, (size_t)m + 1 + 2 * (size_t)n, &count));
-  BAITry(BAIKeep(state, (size_t)m + 1, &L->listed.first));
-  BAITry(BAIKeep(state, (size_t)n, &L->listed.row));
-  int *const single = count + m + 1, *const list = single + n;
+  BAITry(room.Get(state, 3 * numbers, &count));
+  BAITry(BAIKeep(state, numbers, &L->listed.first));
+  BAITry(BAIKeep(state, numbers, &L->listed.row));
+  int *const single = count + numbers, *const list = single + numbers;
   const BAISums sums[] = {
-    {(long long)m + 1, count,  L->listed.first},
-    {(long long)n,     single, single         }
+    {n + 1LL, count,  L->listed.first},
+    {n,       single, single         }
   };
 
-  CUDATry(cudaMemsetAsync(count, 0, ((size_t)m + 1) * sizeof(*count), state->s.stream));
+  CUDATry(cudaMemsetAsync(count, 0, numbers * sizeof(*count), state->s.stream));
   CountRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, count, single);
   BAITry(BAIScans(&state->s, 2, sums));
-  ListRows<<<rows, THREADS, 0, state->s.stream>>>(n, m, L->aggregate, L->listed.first, count, single, list);
+  ListRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, L->listed.first, count, single, list);
   SortRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, list, L->listed);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
@@ -88,8 +88,8 @@ BAIStatus BAIListAggregates(BAILevelsState state, BAIDeviceLevel *L)
 
 void BAIDropList(BAILevelsState state, BAIDeviceLevel *L)
 {
-  BAIDrop(state, (size_t)L->m + 1, &L->listed.first);
-  BAIDrop(state, (size_t)L->A.n, &L->listed.row);
+  BAIDrop(state, (size_t)L->A.n + 1, &L->listed.first);
+  BAIDrop(state, (size_t)L->A.n + 1, &L->listed.row);
 }
 
 BAIMembers BAIMembersOf(BAILevelsState state, const BAIDeviceLevel *L)

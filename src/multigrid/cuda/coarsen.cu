@@ -100,23 +100,60 @@ static __device__ inline T LargestOf(T number, int team)
   return number;
 }
 
-/* Finds the weights of each row and the largest one, by a team for each */
-static __global__ void FindMost(Matching matching, int team)
+/* Finds the largest weight and the choices of each row, by a team for each */
+static __global__ void FindChoices(Matching matching, int team)
 {
-  BAIMatching m = matching.m;
-  const int   i = RowOfTeam(m.A.n, team), lane = (int)threadIdx.x % team;
+  BAIMatching    m = matching.m;
+  const int      i = RowOfTeam(m.A.n, team), lane = (int)threadIdx.x % team, base = (int)threadIdx.x % BAI_LANES - lane;
+  const unsigned before = ((1u << lane) - 1) << base, all = team == BAI_LANES ? ~0u : ((1u << team) - 1) << base;
+  float          most  = i < 0 ? -1 : m.most[i];
+  const int      begin = most < 0 ? 0 : m.A.i[i], end = most < 0 ? 0 : m.A.i[i + 1];
+  int            count = 0;
 
   if (matching.rows) m.rough = BAIMatchIsRough(m.A.i[m.A.n], *matching.rows);
-  const float most = LargestOf(i < 0 ? 0 : BAIMatchMost(&m, i, lane, team), team);
+  for (int k = begin + lane; k < end; k += team) {
+    const uint64_t rank = BAIMatchRank(&m, i, k);
 
-  if (i >= 0 && !lane) m.most[i] = most;
+    m.choice[k] = rank;
+    most        = fmaxf(most, BAIMatchWeightOf(rank));
+  }
+  most = LargestOf(most, team);
+  for (int k = begin; __any_sync(~0u, k < end); k += team) {
+    const uint64_t rank = k + lane < end ? m.choice[k + lane] : 0;
+    const bool     is   = BAIMatchIsChoice(rank, most);
+    const unsigned kept = __ballot_sync(~0u, is);
+
+    if (is) m.choice[begin + count + __popc(kept & before)] = rank;
+    count += __popc(kept & all);
+  }
+  if (i < 0 || lane) return;
+  m.most[i]    = most;
+  m.choices[i] = count;
 }
 
-/* The best choice of row i, see BAIMatchChoose(), or 0 for row -1, by a team whose lanes all get it. All lanes of a
-   warp call this together */
-static __device__ inline unsigned long long Choose(const BAIMatching &m, int i, int team)
+/* A row that makes offers, or -1, and its choices */
+struct Suitor {
+  int i, begin, count;
+};
+
+static __device__ inline Suitor SuitorOf(const BAIMatching &m, int i)
 {
-  return LargestOf<unsigned long long>(i < 0 ? 0 : BAIMatchChoose(&m, i, (int)threadIdx.x % team, team), team);
+  if (i < 0) return {-1, 0, 0};
+  return {i, m.A.i[i], m.choices[i]};
+}
+
+/* The best choice of a row, see BAIMatchChoose(), or 0, by a team whose lanes all get it. All lanes of a warp call this
+   together */
+static __device__ inline uint64_t Choose(const BAIMatching &m, const Suitor &s, int team, uint64_t *had)
+{
+  const int                base = (int)threadIdx.x % BAI_LANES / team * team;
+  uint64_t                 offer;
+  const unsigned long long mine = BAIMatchChoose(&m, s.i, s.begin, s.count, (int)threadIdx.x % team, team, &offer),
+                           best = LargestOf(mine, team);
+  const unsigned of             = __ballot_sync(~0u, mine == best) >> base;
+
+  *had = __shfl_sync(~0u, offer, __ffs((int)of) - 1, team);
+  return best;
 }
 
 /* Makes an offer to a row, which keeps the best one, by the first lane of a team. Returns the offer that it had */
@@ -128,26 +165,30 @@ static __device__ inline uint64_t Offer(const BAIMatching &m, uint64_t offer, in
   return __shfl_sync(~0u, had, 0, team);
 }
 
-/* The row of this team, if it makes offers, or -1 */
-static __device__ inline int OpenRow(const BAIMatching &m, int team)
+/* The row of this team, if it makes offers */
+static __device__ inline Suitor OpenRow(const BAIMatching &m, int team)
 {
   const int i = RowOfTeam(m.A.n, team);
 
-  return i >= 0 && BAIMatchIsOpen(&m, i) ? i : -1;
+  return SuitorOf(m, i >= 0 && BAIMatchIsOpen(&m, i) ? i : -1);
 }
 
 /* Each team makes the offers of its row until another row keeps one. If that row gives up an offer for it, the team
-   goes on with the row that had made the other offer */
+   goes on with the row that had made the other offer, which is most likely the one that it saw when it chose: so it
+   reads the choices of that row while its offer is on the way */
 static __global__ void MakeOffers(BAIMatching m, int team)
 {
-  int i = OpenRow(m, team);
+  Suitor s = OpenRow(m, team);
 
-  while (__any_sync(~0u, i >= 0)) {
-    const uint64_t choice = Choose(m, i, team), offer = choice ? BAIMatchOfferFor(choice, i) : 0;
-    const uint64_t had = Offer(m, offer, BAIMatchRow(choice), team);
+  while (__any_sync(~0u, s.i >= 0)) {
+    uint64_t       seen;
+    const uint64_t choice = Choose(m, s, team, &seen), offer = choice ? BAIMatchOfferFor(choice, s.i) : 0;
+    const Suitor   next = SuitorOf(m, BAIMatchRow(seen));
+    const uint64_t had  = Offer(m, offer, BAIMatchRow(choice), team);
 
-    if (offer > had) i = BAIMatchRow(had);
-    else if (!offer) i = -1;
+    if (!offer) s.i = -1;
+    else if (offer > had) s = had == seen ? next : SuitorOf(m, BAIMatchRow(had));
+    if (s.i < 0) s.count = 0;
   }
 }
 
@@ -164,10 +205,11 @@ static __global__ void Accept(BAIMatching m, int *root)
 /* Makes the offers of unmatched rows to pairs, a team for each row; offers are kept by the first rows of pairs */
 static __global__ void OfferToPairs(BAIMatching m, int team)
 {
-  const int      i      = OpenRow(m, team);
-  const uint64_t choice = Choose(m, i, team);
+  const Suitor   s = OpenRow(m, team);
+  uint64_t       had;
+  const uint64_t choice = Choose(m, s, team, &had);
 
-  (void)Offer(m, choice ? BAIMatchOfferFor(choice, i) : 0, choice ? BAIFirstOfPair(m.mate, BAIMatchRow(choice)) : 0,
+  (void)Offer(m, choice ? BAIMatchOfferFor(choice, s.i) : 0, choice ? BAIFirstOfPair(m.mate, BAIMatchRow(choice)) : 0,
               team);
 }
 
@@ -181,9 +223,10 @@ static __global__ void Join(BAIMatching m, int *root)
   root[row]   = 0;
 }
 
-/* Memory for passes of matching: of each row, of the entries, and of the numbers of the pairs of a pass */
+/* Memory for passes of matching: of each row, of the entries, of the numbers of the pairs of a pass, and, if there are
+   few rows, of coarse matrices */
 struct Passes {
-  BAIRoom     rooms[3];
+  BAIRoom     rooms[6];
   BAIMatching m;
   int        *mate, *root, *pair, *next, *listed, *rows;
 };
@@ -195,17 +238,35 @@ static BAIStatus Prepare(BAILevelsState state, const BAIRows &A, Passes *p)
 
   BAITry(p->rooms[0].Get(state, n, &p->m.offer));
   BAITry(p->rooms[1].Get(state, n, &p->m.d));
-  BAITry(p->rooms[2].Get(state, 7 * numbers + n + (size_t)A.nnz, &p->mate));
-  p->root     = p->mate + numbers;
-  p->pair     = p->root + numbers;
-  p->next     = p->pair + numbers;
-  p->listed   = p->next + numbers;
-  p->rows     = p->listed + 2 * numbers;
-  p->m.most   = reinterpret_cast<float *>(p->rows + numbers);
-  p->m.weight = p->m.most + n;
-  p->m.mate   = p->mate;
-  p->m.both   = !state->info.hermitian;
-  p->m.field  = state->field;
+  BAITry(p->rooms[2].Get(state, (size_t)A.nnz, &p->m.choice));
+  BAITry(p->rooms[3].Get(state, 6 * numbers + 2 * n + 1, &p->mate));
+  p->root      = p->mate + numbers;
+  p->pair      = p->root + numbers;
+  p->next      = p->pair + numbers;
+  p->listed    = p->next + numbers;
+  p->rows      = p->listed + 2 * numbers;
+  p->m.choices = p->rows + 1;
+  p->m.most    = reinterpret_cast<float *>(p->m.choices + n);
+  p->m.mate    = p->mate;
+  p->m.both    = !state->info.hermitian;
+  p->m.field   = state->field;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Gets memory for count coarse matrices, if there are few rows */
+static BAIStatus PrepareMatrices(BAILevelsState state, const BAIRows &A, int count, Passes *p, BAIRows *C)
+{
+  const size_t n = (size_t)A.n, nnz = (size_t)A.nnz, all = (size_t)count;
+  int         *numbers;
+  BAIScalar   *a;
+
+  BAITry(p->rooms[4].Get(state, all * (n + 1 + nnz), &numbers));
+  BAITry(p->rooms[5].Get(state, all * nnz, &a));
+  for (size_t k = 0; k < all; k++) {
+    C[k].i = numbers + k * (n + 1 + nnz);
+    C[k].j = C[k].i + n + 1;
+    C[k].a = a + k * nnz;
+  }
   return BAIStatusOf(BAI_OK);
 }
 
@@ -223,7 +284,7 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, 
   m.join  = 0;
   m.rough = BAIMatchIsRough(A.nnz, A.n);
   Begin<<<grid, THREADS, 0, stream>>>(m, leave);
-  FindMost<<<teams, THREADS, 0, stream>>>({m, rows}, team);
+  FindChoices<<<teams, THREADS, 0, stream>>>({m, rows}, team);
   MakeOffers<<<teams, THREADS, 0, stream>>>(m, team);
   Accept<<<BAIGrid(A.n + 1, THREADS), THREADS, 0, stream>>>(m, p->root);
   if (join) {
@@ -238,8 +299,8 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, 
 
 /* Sets pair to the number of each row's pair or single row, or to -1 for a row in no aggregate, and *pairs to how many
    they are. number is the prefix sum of the root of Accept(). If field is not NULL, next gets the fields of pairs. If
-   listed is not NULL, it gets the two rows of each pair, the second of which is -1 for a single row; rows that have
-   joined a pair are not listed */
+   listed is not NULL, it gets the two rows of each pair, the second of which is -1 for a single row, and behind the last
+   one -1 and -1; rows that have joined a pair are not listed */
 static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next,
                                    int *listed, int *pairs)
 {
@@ -250,6 +311,7 @@ static __global__ void NumberPairs(int n, const int *mate, const int *number, in
   const int of = mate[i] == -1 ? -1 : number[BAIFirstOfPair(mate, i)];
 
   pair[i] = of;
+  if (listed && i >= number[n]) listed[2 * i] = listed[2 * i + 1] = -1;
   if (mate[i] < i) return;
   if (field) next[of] = field[i];
   if (!listed) return;
@@ -274,7 +336,6 @@ static BAIStatus TakePairs(BAILevelsState state, int n, int *pair, bool last, Pa
   const size_t bytes  = (size_t)n * sizeof(int);
 
   if (state->field) CUDATry(cudaMemsetAsync(p->next, 0, bytes, stream));
-  if (!last) CUDATry(cudaMemsetAsync(p->listed, 0xff, 2 * bytes, stream)); /* behind the last pair: no rows */
   BAITry(BAIScan(&state->s, (long long)n + 1, p->root, p->root));
   NumberPairs<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, p->mate, p->root, pair, state->field, p->next,
                                                            last ? NULL : p->listed, p->rows);
@@ -329,6 +390,12 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
   const BAIDeviceLevel *C = L;
 
   BAITry(Prepare(state, L->A, &p));
+  if (few) {
+    BAIRows C[2] = {};
+
+    BAITry(PrepareMatrices(state, L->A, passes - 1, &p, C));
+    for (int pass = 0; pass + 1 < passes; pass++) between[pass].level.A = C[pass];
+  }
   for (int pass = 0; pass < passes; pass++) {
     const bool      last = pass + 1 == passes;
     BAIDeviceLevel *next = &between[pass % 2].level;
@@ -339,9 +406,9 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
     if (pass) Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, p.pair, L->aggregate);
     CUDATry(cudaGetLastError());
     L->m = n;
+    if (last && !state->p.modes) BAITry(BAIListAggregates(state, L)); /* before the host waits */
     if (!few || last) BAITry(BAIDownload(&state->s, 1, p.rows, &L->m));
     if (!L->m || last) break;
-    BAIDeviceFreeMatrix(state, next);
     BAITry(Aggregated(state, *C, L->m, to, {NULL, p.listed, NULL, 1, 2}, false, few, next));
     C = next;
   }

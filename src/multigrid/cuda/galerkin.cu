@@ -149,35 +149,58 @@ static __global__ __launch_bounds__(THREADS) void MakeShort(BAIProduct p, int wi
   if (most > *(volatile int *)&p.found->longest) atomicMax(&p.found->longest, most);
 }
 
-/* Moves the used numbers of row c to their places from begin on; m is the number of rows */
+enum {
+  MOVERS = 8,          /* lanes that write the numbers of a row together */
+  APART  = THREADS + 4 /* distance of the numbers of a row in shared memory, at which a warp reads from all banks */
+};
+
+/* Moves the used numbers of this thread's row, and those of the other rows of the block, to their places: threads read
+   numbers of neighboring rows, and a team writes the numbers of a row. begin has the first place of each row */
 template <typename T>
-static __device__ inline void Move(int m, int c, int begin, int used, const T *from, T *to)
+static __device__ inline void Move(const BAIProduct &p, int width, int used, const int *begin, T *shared, const T *from,
+                                   T *to)
 {
+  const int t = (int)threadIdx.x, lane = t % MOVERS, c = (int)blockIdx.x * THREADS + t;
+
   for (int first = 0; first < used; first += AT_ONCE) {
     T number[AT_ONCE];
 
 #pragma unroll
     for (int l = 0; l < AT_ONCE; l++)
-      if (first + l < used) number[l] = from[(long long)(first + l) * m + c];
+      if (first + l < used) number[l] = from[(long long)(first + l) * p.m + c];
 #pragma unroll
     for (int l = 0; l < AT_ONCE; l++)
-      if (first + l < used) to[begin + first + l] = number[l];
+      if (first + l < used) shared[(first + l) * APART + t] = number[l];
   }
+  __syncthreads();
+  for (int row = t / MOVERS; row < THREADS; row += THREADS / MOVERS) {
+    const int count = begin[row + 1] - begin[row];
+
+    for (int u = lane; u < count && count <= width; u += MOVERS) to[begin[row] + u] = shared[u * APART + row];
+  }
+  __syncthreads();
 }
 
-/* Moves short rows to their places in C, a thread each */
-static __global__ void PlaceShort(BAIProduct p, int width)
+/* Moves short rows to their places in C */
+static __global__ __launch_bounds__(THREADS) void PlaceShort(BAIProduct p, int width)
 {
-  const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x), begin = c < p.m ? p.C.i[c] : 0,
-            used = c < p.m ? p.C.i[c + 1] - begin : 0;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ int                                begin[THREADS + 1];
+  BAIScalar *const                              numbers = reinterpret_cast<BAIScalar *>(shared);
+  int *const                                    ints    = reinterpret_cast<int *>(shared);
+  const int                                     t = (int)threadIdx.x, c = (int)blockIdx.x * THREADS + t;
 
-  if (used > width) return;
-  Move(p.m, c, begin, used, p.staged.j, p.C.j);
-  if (p.sums) Move(p.m, c, begin, used, p.staged.a, p.C.a);
+  begin[t] = p.C.i[c < p.m ? c : p.m];
+  if (t == THREADS - 1) begin[THREADS] = p.C.i[c + 1 < p.m ? c + 1 : p.m];
+  __syncthreads();
+  const int count = begin[t + 1] - begin[t], used = count > width ? 0 : count;
+
+  Move(p, width, used, begin, ints, p.staged.j, p.C.j);
+  if (p.sums) Move(p, width, used, begin, numbers, p.staged.a, p.C.a);
   if (!p.sides.side) return;
-  Move(p.m, c, begin, used, p.staged.entries, p.sides.entries);
-  Move(p.m, c, begin, used, p.staged.touch, p.sides.touch);
-  if (p.ghosts) Move(p.m, c, begin, used, p.staged.back, p.sides.back);
+  Move(p, width, used, begin, ints, p.staged.entries, p.sides.entries);
+  Move(p, width, used, begin, ints, p.staged.touch, p.sides.touch);
+  if (p.ghosts) Move(p, width, used, begin, ints, p.staged.back, p.sides.back);
 }
 
 /* Work space of a product */
@@ -257,17 +280,18 @@ static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int
   return BAIStatusOf(BAI_OK);
 }
 
-/* Does what CountColumns() does if all rows are long, without a wait: sets C->A.nnz and C->longest to bounds */
+/* Does what CountColumns() does if all rows are long, without a wait, in arrays of C that the caller has allocated: sets
+   C->A.nnz and C->longest to bounds */
 static BAIStatus BoundColumns(BAILevelsState state, BAIProduct p, int widest, BAIDeviceLevel *C)
 {
-  p.counts = true;
-  p.sums   = false;
-  BAITry(BAIKeep(state, (size_t)p.m + 1, &C->A.i));
+  p.counts   = true;
+  p.sums     = false;
+  p.count    = C->A.i;
   C->A.nnz   = p.A.nnz;
   C->longs   = {NULL, p.m};
   C->longest = widest;
   BAITry(BAIMakeLongRows(state, p, C->longs, widest));
-  return BAIScan(&state->s, (long long)p.m + 1, p.count, C->A.i);
+  return BAIScan(&state->s, (long long)p.m + 1, p.count, p.count);
 }
 
 /* Allocates C, and the data of its entries for overcorrection if sides is not NULL */
@@ -278,15 +302,17 @@ static BAIStatus Allocate(BAILevelsState state, const BAIProduct &p, BAISides *s
   if (!C->A.j) BAITry(BAIKeep(state, nnz, &C->A.j));
   if (!C->A.a && p.sums) BAITry(BAIKeep(state, nnz, &C->A.a));
   if (!sides) return BAIStatusOf(BAI_OK);
-  BAITry(BAIKeep(state, nnz, &sides->entries));
-  BAITry(BAIKeep(state, nnz, &sides->touch));
-  return p.ghosts ? BAIKeep(state, nnz, &sides->back) : BAIStatusOf(BAI_OK);
+  BAITry(BAIKeep(state, (p.ghosts ? 3 : 2) * nnz, &sides->entries));
+  sides->touch = sides->entries + nnz;
+  if (p.ghosts) sides->back = sides->touch + nnz;
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICoarse &how, BAISides *sides,
                       BAIDeviceLevel *C)
 {
-  const int  width = WidthOf(state, L);
+  const int width  = WidthOf(state, L),
+            widest = (int)std::min((long long)L->most * L->longest, (long long)L->m + how.ghosts);
   BAIProduct p     = {L->A,       {},         BAIMembersOf(state, L), L->m,  L->aggregate, how.ghost,
                       how.member, how.ghosts, how.magnitudes,         false, !how.pattern};
   Space      space;
@@ -296,17 +322,25 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICo
     BAITry(BAIKeep(state, (size_t)L->m, &sides->side));
     p.sides = *sides;
   }
-  BAITry(MakeShortRows(state, width, &space, &p));
-  if (!C->A.i) {
-    const int widest = (int)std::min((long long)L->most * L->longest, (long long)L->m + how.ghosts);
-
-    C->A = {L->m, how.ghosts, 0, NULL, NULL, NULL};
-    BAITry(how.unknown ? BoundColumns(state, p, widest, C) : CountColumns(state, p, width, widest, C));
+  if (how.unknown) {
+    C->A = {L->m, how.ghosts, 0, C->A.i, C->A.j, C->A.a};
+    BAITry(BoundColumns(state, p, widest, C));
+  } else {
+    BAITry(MakeShortRows(state, width, &space, &p));
+    if (!C->A.i) {
+      C->A = {L->m, how.ghosts, 0, NULL, NULL, NULL};
+      BAITry(CountColumns(state, p, width, widest, C));
+    }
+    BAITry(Allocate(state, p, sides, C));
   }
-  BAITry(Allocate(state, p, sides, C));
   p.C = C->A;
   if (sides) p.sides = *sides;
-  if (width) PlaceShort<<<BAIGrid(p.m, THREADS), THREADS, 0, state->s.stream>>>(p, width);
+  if (width) {
+    const size_t bytes = (size_t)width * APART * sizeof(BAIScalar);
+
+    BAITry(BAIAllowShared((const void *)PlaceShort, bytes));
+    PlaceShort<<<BAIGrid(p.m, THREADS), THREADS, bytes, state->s.stream>>>(p, width);
+  }
   CUDATry(cudaGetLastError());
   return BAIMakeLongRows(state, p, C->longs, C->longest);
 }

@@ -13,6 +13,7 @@ struct BAIFound {
 /* Adds a row of this number of columns to the findings */
 static __device__ inline void BAIFind(BAIFound *found, int columns)
 {
+  if (!found) return;
   atomicAdd(&found->columns, (unsigned long long)columns);
   if (columns > *(volatile int *)&found->longest) atomicMax(&found->longest, columns);
 }
@@ -27,9 +28,9 @@ struct BAIProduct {
   int        ghosts;                     /* columns of ghosts in C */
   bool       magnitudes, counts, sums;   /* count only the columns of long rows; compute values */
   BAISides   sides;                      /* side is NULL if they are not wanted */
-  int       *count;                      /* m: columns of each row */
+  int       *count;                      /* m + 1: columns of each row, and 0 */
   int       *longs;                      /* numbers g of the aggregates of long rows */
-  BAIFound  *found;
+  BAIFound  *found;                      /* NULL: findings are not wanted */
   struct {
     int       *j, *entries, *touch, *back;
     BAIScalar *a;

@@ -67,7 +67,8 @@ typedef struct {
 /* How to make a coarse matrix. Ghosts of the finer matrix belong to ghosts columns: ghost has a number from m to m +
    ghosts - 1 for each, or -1, or is NULL; member has the number of each ghost in its aggregate, less than BAI_SET. Sums
    are of entries or of their magnitudes; pattern: the matrix has no values; unknown: there are few rows, and the host
-   knows only bounds of the numbers of aggregates, entries, and entries of a row, with which it does without a wait */
+   knows only bounds of the numbers of aggregates, entries, and entries of a row, with which it does without a wait, in
+   arrays that the caller has allocated */
 typedef struct {
   int        ghosts;
   const int *ghost, *member;
@@ -269,7 +270,7 @@ BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
    0; copy n numbers from the host as 32-bit ones */
 BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
 BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
-/* List the rows of each aggregate of a level by number; free this list; return it, or once rows are numbered by places
+/* List the rows of each aggregate of a level by number, whether or not m is known; free this list; return it, or once rows are numbered by places
    the list by places */
 BAIStatus  BAIListAggregates(BAILevelsState, BAIDeviceLevel *);
 void       BAIDropList(BAILevelsState, BAIDeviceLevel *);

@@ -227,6 +227,7 @@ static __global__ __launch_bounds__(WARPS *BAI_LANES) void MakeLong(BAIProduct p
   extern __shared__ __align__(16) unsigned char shared[];
   const Table t = TableAt(IN_SHARED ? shared : room + blockIdx.x * BytesOf(slots, p.counts), slots, p.counts);
 
+  if (p.counts && !blockIdx.x && !threadIdx.x) p.count[p.m] = 0;
   for (int k = (int)blockIdx.x; k < longs.count; k += (int)gridDim.x) {
     int       begin, end;
     const int c = BAIRowOf(p, longs.row ? longs.row[k] : k, &begin, &end);

@@ -13,12 +13,35 @@ static uint64_t Offer(const BAIMatching *m, BAIInt to, uint64_t offer)
   return had;
 }
 
+/* Finds the choices of row i, and its largest weight */
+static void FindChoices(const BAIMatching *m, BAIInt i)
+{
+  const BAIInt begin = m->A.i[i], end = m->most[i] < 0 ? begin : m->A.i[i + 1];
+  BAIInt       count = 0;
+
+  for (BAIInt k = begin; k < end; k++) {
+    m->choice[k] = BAIMatchRank(m, i, k);
+    if (BAIMatchWeightOf(m->choice[k]) > m->most[i]) m->most[i] = BAIMatchWeightOf(m->choice[k]);
+  }
+  for (BAIInt k = begin; k < end; k++)
+    if (BAIMatchIsChoice(m->choice[k], m->most[i])) m->choice[begin + count++] = m->choice[k];
+  m->choices[i] = count;
+}
+
+/* The best choice of row i, or 0 */
+static uint64_t Choose(const BAIMatching *m, BAIInt i)
+{
+  uint64_t had;
+
+  return BAIMatchChoose(m, i, m->A.i[i], m->choices[i], 0, 1, &had);
+}
+
 /* Makes the offers of row i until another row keeps one. If that row gives up an offer for it, goes on with the row
    that had made the other offer */
 static void MakeOffers(const BAIMatching *m, BAIInt i)
 {
   while (i >= 0) {
-    const uint64_t choice = BAIMatchChoose(m, i, 0, 1), offer = BAIMatchOfferFor(choice, i);
+    const uint64_t choice = Choose(m, i), offer = BAIMatchOfferFor(choice, i);
 
     if (!choice) return;
     const uint64_t had = Offer(m, BAIMatchRow(choice), offer);
@@ -37,7 +60,7 @@ static void Join(BAIMatching *m, int threads)
   memset(m->offer, 0, (size_t)n * sizeof(*m->offer));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < n; i++) {
-    const uint64_t choice = BAIMatchIsOpen(m, i) ? BAIMatchChoose(m, i, 0, 1) : 0;
+    const uint64_t choice = BAIMatchIsOpen(m, i) ? Choose(m, i) : 0;
 
     if (choice) (void)Offer(m, BAIFirstOfPair(m->mate, BAIMatchRow(choice)), BAIMatchOfferFor(choice, i));
   }
@@ -51,22 +74,23 @@ static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *fie
 {
   const size_t n       = (size_t)A->n + 1;
   const int    threads = BAITogether(A->n, state->p.threads);
-  BAIMatching  m       = {.A      = *A,
-                          .both   = !state->info.hermitian,
-                          .rough  = BAIMatchIsRough(A->nnz, A->n),
-                          .field  = field,
-                          .mate   = mate,
-                          .offer  = malloc(n * sizeof(*m.offer)),
-                          .d      = malloc(n * sizeof(*m.d)),
-                          .most   = malloc(n * sizeof(*m.most)),
-                          .weight = malloc(((size_t)A->nnz + 1) * sizeof(*m.weight))};
-  BAIStatus    status  = BAIStatusOf(m.offer && m.d && m.most && m.weight ? BAI_OK : BAI_ERR_MEMORY);
+  BAIMatching  m       = {.A       = *A,
+                          .both    = !state->info.hermitian,
+                          .rough   = BAIMatchIsRough(A->nnz, A->n),
+                          .field   = field,
+                          .mate    = mate,
+                          .offer   = malloc(n * sizeof(*m.offer)),
+                          .d       = malloc(n * sizeof(*m.d)),
+                          .most    = malloc(n * sizeof(*m.most)),
+                          .choices = malloc(n * sizeof(*m.choices)),
+                          .choice  = malloc(((size_t)A->nnz + 1) * sizeof(*m.choice))};
+  BAIStatus    status  = BAIStatusOf(m.offer && m.d && m.most && m.choices && m.choice ? BAI_OK : BAI_ERR_MEMORY);
   const BAIInt rows    = status.code ? 0 : A->n;
 
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < rows; i++) BAIMatchBegin(&m, i, leave);
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (BAIInt i = 0; i < rows; i++) m.most[i] = BAIMatchMost(&m, i, 0, 1);
+  for (BAIInt i = 0; i < rows; i++) FindChoices(&m, i);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < rows; i++)
     if (BAIMatchIsOpen(&m, i)) MakeOffers(&m, i);
@@ -76,7 +100,8 @@ static BAIStatus Match(BAILevelsState state, const BAIRows *A, const BAIInt *fie
   free(m.offer);
   free(m.d);
   free(m.most);
-  free(m.weight);
+  free(m.choices);
+  free(m.choice);
   return status;
 }
 
