@@ -6,10 +6,9 @@
 
 enum {
   THREADS    = 256,
-  FEW_BLOCK  = 1024,  /* threads of a block that makes a short prefix sum, */
-  FEW_ITEMS  = 8,     /* numbers of a thread at a time, */
-  FEW        = 16384, /* and numbers of such a sum at most: a launch takes longer than that */
-  FEW_BEFORE = FEW_BLOCK * FEW_ITEMS
+  FEW_BLOCK = 1024, /* threads of a block that makes a short prefix sum, */
+  FEW_ITEMS = 8,    /* and numbers of a thread at a time */
+  FEW       = FEW_BLOCK * FEW_ITEMS /* numbers of such a sum at most: it takes as long as the launches for a long one */
 };
 
 BAIStatus BAICodeVersion(int *version)
@@ -31,7 +30,7 @@ static __global__ __launch_bounds__(FEW_BLOCK) void ScanFew(FewSums few)
   const BAISums                         s      = few.of[blockIdx.x];
   int                                   before = 0;
 
-  for (int first = 0; first < (int)s.n; first += FEW_BEFORE) {
+  for (int first = 0; first < (int)s.n; first += FEW) {
     const int at = first + (int)threadIdx.x * FEW_ITEMS;
     int       number[FEW_ITEMS], all;
 
