@@ -5,9 +5,9 @@
 #include <cub/device/device_scan.cuh>
 
 enum {
-  THREADS    = 256,
-  FEW_BLOCK = 1024, /* threads of a block that makes a short prefix sum, */
-  FEW_ITEMS = 8,    /* and numbers of a thread at a time */
+  THREADS   = 256,
+  FEW_BLOCK = 1024,                 /* threads of a block that makes a short prefix sum, */
+  FEW_ITEMS = 8,                    /* and numbers of a thread at a time */
   FEW       = FEW_BLOCK * FEW_ITEMS /* numbers of such a sum at most: it takes as long as the launches for a long one */
 };
 

@@ -44,7 +44,7 @@ static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b
 #pragma unroll
   for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = T(0);
   for (int p = F.child[c] + warp; p < F.child[c + 1]; p += WARPS_OFF) {
-    const T part = SumOfProducts(F.out_j, F.out_a, F.x, F.out_first[p] + lane, F.out_first[p + 1], BAI_TEAM);
+    const T part = SumOfProducts<4>(F.out_j, F.out_a, F.x, F.out_first[p] + lane, F.out_first[p + 1], BAI_TEAM);
 
 #pragma unroll
     for (int k = 0; k < BAI_LEVELS_MODES; k++)
@@ -173,8 +173,8 @@ struct Cycle {
     how.factors   = state->factors;
     if (finer) {
       how.finer = FinerAfterVisit<T>(state, l - 1);
-      if (how.finer.has_long) BAITry(DoTakeOff(how.finer, L));
-      if (how.finer.has_long) how.finer = {};
+      if (how.finer.has_many) BAITry(DoTakeOff(how.finer, L));
+      if (how.finer.has_many) how.finer = {};
     }
     if (!l && from_zero) how.r = r;
     if (!l && ends) how.z = z;
@@ -220,15 +220,15 @@ struct Cycle {
                          state->level[l].x, D.x, done);
   }
 
-  /* Does the small levels from l on in one launch */
+  /* Does the small levels from l on in one launch. The level above is larger, so its many entries outside blocks are left
+     to the whole device */
   BAIStatus DoTail(int l) const
   {
     const FinerLevel<T> finer = FinerAfterVisit<T>(state, l - 1);
 
-    if (!state->p.modes) return BAIDeviceTail(state, l, done);
-    BAITry(DoTakeOff(finer, ViewOf<T>(state, l)));
+    if (finer.has_many) BAITry(DoTakeOff(finer, ViewOf<T>(state, l)));
     BAITry(BAIDeviceTail(state, l, done));
-    return DoAddModes(l);
+    return state->p.modes ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }
 
   /* Smooths the last level instead of solving it */

@@ -43,9 +43,10 @@ struct BAILevelView {
   const T              *out_a;
   const T *d, *dinv, *extra; /* diagonal entries; factors of residuals; numbers that sweeps add to d, or NULL */
   T       *b, *x, *y;
-  bool     has_long; /* rows have many entries outside blocks, or there are modes */
-  int      modes;    /* columns of P for each aggregate; 0: one, of ones */
-  const T *P;        /* n x modes, by places */
+  bool     has_long; /* rows have many entries outside blocks, or there are modes; and the same of aggregates: */
+  bool     has_many;
+  int      modes; /* columns of P for each aggregate; 0: one, of ones */
+  const T *P;     /* n x modes, by places */
 };
 
 /* The rows of each aggregate, in ascending order: row[first[g]] to row[first[g + 1] - 1], and then those in no
@@ -300,8 +301,8 @@ BAIStatus BAIModesGalerkin(BAILevelsState, const BAIDeviceLevel *, BAICoarse how
 BAIStatus BAIModesSums(BAILevelsState, const BAIDeviceLevel *, const int *ghost, const BAIDeviceLevel *next);
 /* cycle.cu: sets z to a cycle for r, times the factors; does nothing if done is not NULL and *done not 0 */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
-/* tail.cu: find the level from which one launch does the rest of a cycle; do this part, from level l on. With modes,
-   the caller computes the residual b before it, and prolongs x after it */
+/* tail.cu: find the level from which one launch does the rest of a cycle; do this part, from level l on. If aggregates
+   of the level above have many entries outside blocks, the caller computes the residual b before it, and with modes prolongs x after it */
 void      BAIFindTail(BAILevelsState);
 BAIStatus BAIDeviceTail(BAILevelsState, int l, const int *done);
 /* exchange.cu: take the exchanges of ranks in a cycle; free them */

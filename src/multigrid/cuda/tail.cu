@@ -39,7 +39,7 @@ static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, 
 template <typename T>
 struct TailHow {
   BAILevelView<T> level[BAI_TAIL_LEVELS];
-  FinerLevel<T>   finer; /* the level above; with modes its residual is complete */
+  FinerLevel<T>   finer; /* the level above; its child is NULL if its residual is complete */
   const T        *inverse;
   int             last, sweeps;
   T              *above; /* as in VisitHow */
@@ -53,7 +53,7 @@ static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, i
   if (!l) return how.finer;
   const BAILevelView<T> &L = how.level[l - 1];
 
-  return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_long, L.modes, L.P};
+  return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_many, L.modes, L.P};
 }
 
 /* Does a cycle from zero on a few small levels, by a cluster of thread blocks whose teams do one block at a time; x of
@@ -80,7 +80,7 @@ static __global__ __launch_bounds__(BAI_TAIL_THREADS) void TailCycle(const __gri
     const FinerLevel<T>    finer = FinerOf(how, l);
     VisitHow<T>            v     = {};
 
-    if (finer.has_long) {
+    if (finer.has_many) {
       TakeOff(finer, L.n, L.b, warp, warps);
       Everyone();
     } else v.finer = finer;
@@ -95,8 +95,8 @@ static __global__ __launch_bounds__(BAI_TAIL_THREADS) void TailCycle(const __gri
   const BAILevelView<T> &last  = how.level[how.last];
   const FinerLevel<T>    finer = FinerOf(how, how.last);
 
-  if (finer.has_long) TakeOff(finer, last.n, last.b, warp, warps);
-  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n && finer.child && !finer.has_long; c += step * BAI_LEVELS_BLOCK) {
+  if (finer.has_many) TakeOff(finer, last.n, last.b, warp, warps);
+  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n && finer.child && !finer.has_many; c += step * BAI_LEVELS_BLOCK) {
     const int count = last.n - c < BAI_LEVELS_BLOCK ? last.n - c : BAI_LEVELS_BLOCK;
     const T   sum   = OutsideOfAggregates<T, false, BAI_TAIL_AT_ONCE>(finer, c, count, t, team,
                                                                   reinterpret_cast<T *>(&room), false);
@@ -138,6 +138,7 @@ static BAIStatus Tail(BAILevelsState state, int l, const int *done)
   how.sweeps  = (int)state->p.local_iters;
   if (!state->p.modes) {
     how.finer = FinerAfterVisit<T>(state, l - 1);
+    if (how.finer.has_many) how.finer = {};
     how.above = static_cast<T *>(state->level[l - 1].x);
   }
   how.above_child = state->level[l - 1].child;

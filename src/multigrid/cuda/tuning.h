@@ -23,6 +23,9 @@ enum {
   BAI_LONG_ROW_TEAM   = 8,
   BAI_LONG_OUTSIDE    = 16,
   BAI_LONG_IN_PRODUCT = 40,
+  /* Average number of entries outside blocks of the rows of an aggregate, above which a warp adds up their products; a
+     thread would take as many steps, while the others wait */
+  BAI_MANY_OUTSIDE    = 32,
   BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has in flight */
   /* The tail: largest number of levels in one launch; thread blocks of a cluster, the largest number that CUDA
      guarantees; their threads */

@@ -12,7 +12,7 @@ template <typename T>
 struct FinerLevel {
   const int *child, *out_first, *out_j; /* child NULL: the residual is complete */
   const T   *out_a, *x;
-  bool       has_long; /* its rows have many such entries */
+  bool       has_many; /* its aggregates have many such entries */
   int        modes;    /* as in BAILevelView */
   const T   *P;
 };
@@ -114,35 +114,70 @@ static __device__ __forceinline__ T SumOfLanes(T sum)
   return sum;
 }
 
-/* The sum of products with x of every step-th entry from first to end */
-template <typename T>
+/* The sum of products with x of every step-th entry from first to end, of which a thread fetches AT_ONCE at once */
+template <int AT_ONCE, typename T>
 static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value, const T *x, int first, int end,
                                                   int step)
 {
   T sum = T(0);
 
-#pragma unroll 4
+#pragma unroll AT_ONCE
   for (int e = first; e < end; e += step) sum += value[e] * x[col[e]];
   return sum;
 }
 
-/* OutsideOfBlock::Sum() for long rows, which several threads share. sums is shared memory for a number of each row */
-template <bool WHOLE, typename T>
-static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t, int team, T *sums)
+/* OutsideOfBlock::Sum() for long rows, which teams of threads share: each team does the rows of its own threads, TOGETHER
+   at a time, as it waits for the loads of all of them at once */
+template <typename T>
+static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t)
 {
-  for (int begin = 0; begin < BAI_LEVELS_BLOCK; begin += BAI_LEVELS_BLOCK / BAI_LONG_ROW_TEAM) {
-    const int row = begin + t / BAI_LONG_ROW_TEAM, at = row < size ? L.out_first[first + row] : 0,
-              end = row < size ? L.out_first[first + row + 1] : 0;
-    const T sum   = SumOfLanes<BAI_LONG_ROW_TEAM>(
-      SumOfProducts(L.out_j, L.out_a, L.x, at + t % BAI_LONG_ROW_TEAM, end, BAI_LONG_ROW_TEAM));
+  enum {
+    TOGETHER = 2,
+    AT_ONCE  = 4 /* entries of a row that a thread fetches at once */
+  };
+  const int lane = t % BAI_LONG_ROW_TEAM, leader = t % BAI_TEAM - lane, begin = t < size ? L.out_first[first + t] : 0,
+            end = t < size ? L.out_first[first + t + 1] : 0;
+  T mine        = T(0);
 
-    if (t % BAI_LONG_ROW_TEAM == 0) sums[row] = sum;
+  for (int row = 0; row < BAI_LONG_ROW_TEAM; row += TOGETHER) {
+    int at[TOGETHER], to[TOGETHER];
+    T   sum[TOGETHER];
+
+#pragma unroll
+    for (int r = 0; r < TOGETHER; r++) {
+      at[r]  = __shfl_sync(~0u, begin, leader + row + r) + lane;
+      to[r]  = __shfl_sync(~0u, end, leader + row + r);
+      sum[r] = T(0);
+    }
+    for (int k = 0; at[0] + k < to[0] || at[1] + k < to[1]; k += AT_ONCE * BAI_LONG_ROW_TEAM) {
+      int col[TOGETHER][AT_ONCE];
+      T   value[TOGETHER][AT_ONCE];
+
+#pragma unroll
+      for (int r = 0; r < TOGETHER; r++) {
+#pragma unroll
+        for (int l = 0; l < AT_ONCE; l++) {
+          const int e = at[r] + k + l * BAI_LONG_ROW_TEAM;
+
+          col[r][l]   = e < to[r] ? L.out_j[e] : 0;
+          value[r][l] = e < to[r] ? L.out_a[e] : T(0);
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < TOGETHER; r++) {
+#pragma unroll
+        for (int l = 0; l < AT_ONCE; l++)
+          if (at[r] + k + l * BAI_LONG_ROW_TEAM < to[r]) sum[r] += value[r][l] * L.x[col[r][l]];
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < TOGETHER; r++) {
+      const T all = cub::ShuffleIndex<BAI_LONG_ROW_TEAM>(SumOfLanes<BAI_LONG_ROW_TEAM>(sum[r]), 0, ~0u);
+
+      if (lane == row + r) mine = all;
+    }
   }
-  Meet<WHOLE>(team);
-  const T sum = sums[t];
-
-  Meet<WHOLE>(team);
-  return sum;
+  return mine;
 }
 
 #if defined(PETSC_USE_COMPLEX)
@@ -368,8 +403,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   if (!how.from_zero) {
     if (mine) x = L.x[p];
     g += extra * x;
-    if (PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.has_long)
-      g -= SumLongRows<WHOLE>(L, first, size, t, team, room.product);
+    if (PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.has_long) g -= SumLongRows(L, first, size, t);
     else g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
   } else x = dinv * g;
   d += extra;
@@ -386,17 +420,24 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
 }
 
 /* Subtracts the products with entries outside blocks of the finer level from b of m aggregates, for long rows: a warp
-   for each aggregate */
+   for each aggregate, which meanwhile fetches where the entries of its next one are */
 template <typename T>
 static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
 {
-  const int lane = (int)threadIdx.x % BAI_TEAM;
+  enum {
+    AT_ONCE = 8
+  };
+  const int lane  = (int)threadIdx.x % BAI_TEAM;
+  int       begin = warp < m ? F.out_first[F.child[warp]] : 0, end = warp < m ? F.out_first[F.child[warp + 1]] : 0;
 
   for (int c = warp; c < m; c += warps) {
-    const T sum = SumOfLanes<BAI_TEAM>(
-      SumOfProducts(F.out_j, F.out_a, F.x, F.out_first[F.child[c]] + lane, F.out_first[F.child[c + 1]], BAI_TEAM));
+    const int next = c + warps, next_begin = next < m ? F.out_first[F.child[next]] : 0,
+              next_end = next < m ? F.out_first[F.child[next + 1]] : 0;
+    const T sum = SumOfLanes<BAI_TEAM>(SumOfProducts<AT_ONCE>(F.out_j, F.out_a, F.x, begin + lane, end, BAI_TEAM));
 
     if (!lane) b[c] -= sum;
+    begin = next_begin;
+    end   = next_end;
   }
 }
 
@@ -437,6 +478,7 @@ static BAILevelView<T> ViewOf(BAILevelsState state, int l)
   L.modes     = D->p ? state->p.modes : 0;
   L.P         = static_cast<const T *>(D->p);
   L.has_long  = D->outside > BAI_LONG_OUTSIDE * (long long)D->A.n || L.modes;
+  L.has_many  = D->outside > BAI_MANY_OUTSIDE * (long long)D->m || L.modes;
   L.b         = static_cast<T *>(D->b);
   L.x         = static_cast<T *>(D->x);
   L.y         = static_cast<T *>(D->y);
@@ -449,5 +491,5 @@ static FinerLevel<T> FinerAfterVisit(BAILevelsState state, int l)
 {
   const BAILevelView<T> L = ViewOf<T>(state, l);
 
-  return {L.child, L.out_first, L.out_j, L.out_a, L.x, L.has_long, L.modes, L.P};
+  return {L.child, L.out_first, L.out_j, L.out_a, L.x, L.has_many, L.modes, L.P};
 }
