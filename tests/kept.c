@@ -4,9 +4,10 @@ static char help[] = "Levels that are kept for new values take hardly more itera
 #include "check.h"
 #include "dice.h"
 
-/* The points of an n x n grid, each coupled to its four neighbours, and unknowns of a point coupled to each other */
+/* Points of the grid in each direction, each coupled to its four neighbours, and unknowns of a point to each other */
+static PetscInt N = 60;
+
 enum {
-  N     = 60,
   STEPS = 10 /* at most */
 };
 
@@ -37,7 +38,8 @@ typedef struct {
   const char *name;
   int         steps;
   void (*at)(int step, Values *);
-  PetscInt setups[SYSTEMS]; /* of a solver for all of them on one rank, 0: this system is not tried */
+  PetscInt  setups[SYSTEMS]; /* of a solver for all of them on one rank, 0: this system is not tried */
+  PetscBool same;            /* boxes are the same for all of them, and the same number is expected on several ranks */
 } Sequence;
 
 static void TimeStepGrows(int step, Values *v)
@@ -105,18 +107,18 @@ static void HardlyOther(int step, Values *v)
 }
 
 static const Sequence sequences[] = {
-  {"time_step_grows",   10, TimeStepGrows,     {1, 2, 2, 2}},
-  {"time_step_shrinks", 10, TimeStepShrinks,   {1, 1, 1, 1}},
-  {"infinite_at_first", 4,  InfiniteAtFirst,   {2, 2, 2, 2}},
-  {"nan_later",         4,  NaNLater,          {2, 2, 2, 2}},
-  {"direction_turns",   6,  DirectionTurns,    {2, 2, 2, 2}},
-  {"direction_comes",   8,  DirectionComes,    {4, 5, 5, 6}},
-  {"direction_goes",    8,  DirectionGoes,     {4, 4, 4, 3}},
-  {"part_turns",        3,  PartTurns,         {2, 2, 2, 2}},
-  {"pins_go",           3,  PinsGo,            {2, 2, 2, 2}},
-  {"wind_turns",        4,  WindTurns,         {2, 2, 2, 0}},
-  {"same_but_factor",   4,  SameButForAFactor, {1, 1, 1, 1}},
-  {"hardly_other",      3,  HardlyOther,       {1, 1, 1, 1}}
+  {"time_step_grows",   10, TimeStepGrows,     {1, 2, 2, 2}, PETSC_FALSE},
+  {"time_step_shrinks", 10, TimeStepShrinks,   {1, 1, 1, 1}, PETSC_FALSE},
+  {"infinite_at_first", 4,  InfiniteAtFirst,   {2, 2, 2, 2}, PETSC_FALSE},
+  {"nan_later",         4,  NaNLater,          {2, 2, 2, 2}, PETSC_FALSE},
+  {"direction_turns",   6,  DirectionTurns,    {2, 2, 2, 2}, PETSC_FALSE},
+  {"direction_comes",   8,  DirectionComes,    {4, 5, 5, 6}, PETSC_FALSE},
+  {"direction_goes",    8,  DirectionGoes,     {4, 4, 4, 3}, PETSC_FALSE},
+  {"part_turns",        3,  PartTurns,         {2, 2, 2, 2}, PETSC_FALSE},
+  {"pins_go",           3,  PinsGo,            {2, 2, 2, 2}, PETSC_FALSE},
+  {"wind_turns",        4,  WindTurns,         {2, 2, 2, 0}, PETSC_FALSE},
+  {"same_but_factor",   4,  SameButForAFactor, {1, 1, 1, 1}, PETSC_TRUE },
+  {"hardly_other",      3,  HardlyOther,       {1, 1, 1, 1}, PETSC_TRUE }
 };
 
 static PetscBool InPart(PetscInt i, PetscInt j)
@@ -251,11 +253,11 @@ static PetscErrorCode Test(System system, const Sequence *s, KSPType type)
   KSP                ksp, fresh;
   PC                 pc;
   Mat                A;
-  Vec                b, x;
+  Vec                b, x, other;
   PetscInt           its, least;
   KSPConvergedReason reason, expected;
   PetscMPIInt        size;
-  PetscBool          is_bai;
+  PetscBool          is_bai, equal;
   PetscReal          setups, updates;
 
   PetscFunctionBeginUser;
@@ -263,28 +265,33 @@ static PetscErrorCode Test(System system, const Sequence *s, KSPType type)
   PetscCall(CreateMat(system, &A));
   PetscCall(SetValues(A, system, s, 0));
   PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &other));
   PetscCall(VecSet(b, 1));
   PetscCall(CreateKSP(A, type, &ksp));
   for (int step = 0; step < s->steps; step++) {
     if (step) PetscCall(SetValues(A, system, s, step));
     PetscCall(Solve(ksp, b, x, &its, &reason));
     PetscCall(CreateKSP(A, type, &fresh));
-    PetscCall(Solve(fresh, b, x, &least, &expected));
+    PetscCall(Solve(fresh, b, other, &least, &expected));
     PetscCall(Expect(reason == expected && (reason < 0 || 10 * its <= 13 * least || its <= least + 1),
                      "values number %d: %s after %d iterations, a new solver %s after %d", step,
                      KSPConvergedReasons[reason], (int)its, KSPConvergedReasons[expected], (int)least));
+    PetscCall(VecEqual(x, other, &equal));
+    PetscCall(
+      Expect(equal || !s->same || system != NATURAL, "values number %d: not the solution of a new solver", step));
     PetscCall(KSPDestroy(&fresh));
   }
   PetscCall(PetscStrcmp(type, KSPBAI, &is_bai));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewedNumber(is_bai ? (PetscObject)ksp : (PetscObject)pc, "set-ups ", &setups));
   PetscCall(ViewedNumber(is_bai ? (PetscObject)ksp : (PetscObject)pc, "value updates ", &updates));
-  if (size == 1)
+  if (size == 1 || s->same)
     PetscCall(Expect((PetscInt)setups == s->setups[system] && (PetscInt)(setups + updates) == s->steps,
                      "levels were made %d times and kept %d times, %d of %d were expected", (int)setups, (int)updates,
                      (int)s->setups[system], s->steps));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&other));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -293,6 +300,7 @@ static PetscErrorCode Test(System system, const Sequence *s, KSPType type)
 int main(int argc, char **argv)
 {
   PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &N, NULL));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sequences); k++) {
     const KSPType other = sequences[k].at == WindTurns ? KSPGMRES : KSPCG;
 
@@ -322,9 +330,18 @@ int main(int argc, char **argv)
          nsize: 2
          args: -case direction_turns_natural,direction_turns_modes,infinite_at_first_natural
       test:
+         suffix: host_distributed
+         nsize: {{2 3}}
+         args: -n 150 -case same,hardly_other_[nsm]*,direction_turns_[sm]*,wind_turns_natural
+      test:
          suffix: cuda
          requires: baicuda
          args: -ksp_bai_backend cuda -case *_bai
+      test:
+         suffix: aijcusparse_distributed
+         requires: baicuda cuda
+         nsize: {{2 3}}
+         args: -mat_type aijcusparse -pc_baimg_single false -n 150 -case same,hardly_other_[nsm]*,direction_turns_[sm]*
       test:
          suffix: aijcusparse
          requires: baicuda cuda

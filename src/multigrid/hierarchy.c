@@ -167,7 +167,7 @@ static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backe
   same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
   if (same && now.state == h->of.state) *work = WORK_NONE;
-  else if (!p->all && !PetscIsInfOrNanReal((PetscReal)h->info.norm))
+  else if (!PetscIsInfOrNanReal((PetscReal)h->info.norm))
     *work = WORK_VALUES; /* otherwise aggregates were made from infinite values or NaN */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,7 +212,7 @@ static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], 
   PetscFunctionBegin;
   *status = BAIStatusOf(BAI_OK);
   if (*work == WORK_VALUES) {
-    if (h->levels) *status = BAILevelsUpdateValues(h->levels, &h->M);
+    if (h->levels) *status = BAILevelsUpdateValues(h->levels, &h->M, (const BAIInt *)garray);
     if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = WORK_LEVELS;
     if (*work == WORK_LEVELS) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
@@ -298,19 +298,22 @@ static PetscErrorCode TakeInfo(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up the levels across ranks, after the levels of this rank's rows */
-static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A)
+/* Sets up the levels across ranks, after the levels of this rank's rows, or gives them new values; fits: whether these
+   fit */
+static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A, int work, PetscBool *fits)
 {
   BAIHierarchy   h = bai->hierarchy;
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
+  *fits = PETSC_TRUE;
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(PetscTime(&start));
-  PetscCall(BAIRankLevelsSetUp(bai, A));
+  if (work == WORK_VALUES) PetscCall(BAIRankLevelsRenew(bai, fits));
+  else PetscCall(BAIRankLevelsSetUp(bai, A));
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
-  h->seconds += end - start;
+  if (work == WORK_LEVELS) h->seconds += end - start;
   h->multiple = (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -359,6 +362,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   BAIStatus      mine  = BAIStatusOf(BAI_OK);
   PetscLogDouble start, end;
   int            work = WORK_NONE, bad;
+  PetscBool      fits = PETSC_TRUE;
   PetscErrorCode code;
   PetscObjectId  id;
 
@@ -420,7 +424,13 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   if (work == WORK_LEVELS) h->seconds = end - start;
   PetscCall(BAIVersionOf((PetscObject)given, &h->of));
   PetscCall(TakeInfo(bai, A));
-  if (h->p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
+  if (h->p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A, work, &fits));
+  if (!fits) {
+    PetscCall(PetscInfo(bai->obj, "New levels: aggregates of some rank do not fit the new values\n"));
+    h->ready = PETSC_FALSE;
+    PetscCall(SetUpLevels(bai, given, PETSC_TRUE, fresh));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   h->ready = PETSC_TRUE;
   *fresh   = (PetscBool)(work == WORK_LEVELS);
   if (work == WORK_LEVELS) PetscCall(TellLevels(bai));

@@ -141,6 +141,7 @@ PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int, Vec[]);
 
 /* ranks.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);
+PetscErrorCode              BAIRankLevelsRenew(BAI *, PetscBool *fits);
 PETSC_INTERN PetscErrorCode BAIRankLevelsApply(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
 PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);

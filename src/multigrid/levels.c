@@ -7,6 +7,7 @@
 struct BAILevels_ {
   const BAILevelsOps *ops;
   BAILevelsState      state;
+  BAILevelsParameters p;
 };
 
 static const BAILevelsOps *const backends[] =
@@ -82,14 +83,15 @@ static void Free(Exchanged *e)
 }
 
 /* Computes this rank's part of the matrix of the next level, after the exchange of the aggregates of ghosts and, with
-   modes, of their rows of P */
-static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes)
+   modes, of their rows of P; or if they are kept, its new values */
+static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes, int kept)
 {
   Exchanged aggregates = {NULL, NULL}, P = {NULL, NULL};
   BAIInt   *of = NULL, ghosts = 0;
   BAIStatus status = BAIStatusOf(BAI_OK);
 
-  if (!ranks) return levels->ops->Product(levels->state, 0, NULL, NULL);
+  if (!ranks || kept)
+    return Agree(ranks, levels ? levels->ops->Product(levels->state, 0, NULL, NULL) : BAIStatusOf(BAI_OK));
   of     = malloc(((size_t)ranks->level[level].ghosts + 1) * sizeof(*of));
   status = Agree(ranks, BAIStatusOf(of ? BAI_OK : BAI_ERR_MEMORY));
   if (!status.code) status = Exchange(levels, ranks, BAI_ARRAY_AGGREGATE, level, sizeof(BAIInt), &aggregates);
@@ -119,27 +121,38 @@ static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level
   return status;
 }
 
+/* Finds the aggregates of a level of rows rows on all ranks, and sets next to the number of rows of the next level, or
+   to 0 if this level is the last, because of stop */
+static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const BAILevelsRanks *ranks, int level,
+                           BAIInt rows, BAIInt small, BAIInt *next, const char **stop)
+{
+  BAIInt m = 0;
+
+  *next = 0;
+  *stop = "the last one is small enough to be solved exactly";
+  if (rows <= small) return BAIStatusOf(BAI_OK);
+  *stop = "there are as many as allowed";
+  if (level + 1 == BAILevelsAtMost(p)) return BAIStatusOf(BAI_OK);
+  BAITryStage(p, BAI_STAGE_COARSEN,
+              Agree(ranks, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
+  *next = m * BAIColumnsOfP(p->modes);
+  if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, *next, next)));
+  *stop = *next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
+  if (*next > rows - rows / BAI_LEVELS_PARTS) *next = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const BAILevelsAgreed *agreed, BAIInt rows,
-                           BAIInt small, const BAILevelsRanks *ranks, int *count, const char **stop)
+                           BAIInt small, int kept, const BAILevelsRanks *ranks, int *count, const char **stop)
 {
   BAITry(Agree(ranks, levels ? levels->ops->Begin(levels->state, agreed) : BAIStatusOf(BAI_OK)));
-  for (*count = 1;; ++*count) {
+  for (*count = 1; *count != kept; ++*count) {
     const int level = *count - 1;
-    BAIInt    m     = 0, next;
 
-    *stop = "the last one is small enough to be solved exactly";
-    if (rows <= small) break;
-    *stop = "there are as many as allowed";
-    if (*count == BAILevelsAtMost(p)) break;
-    BAITryStage(p, BAI_STAGE_COARSEN,
-                Agree(ranks, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
-    next = m * BAIColumnsOfP(p->modes);
-    if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, next, &next)));
-    *stop = next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
-    if (!next || next > rows - rows / BAI_LEVELS_PARTS) break;
-    BAITryStage(p, BAI_STAGE_GALERKIN, Product(levels, ranks, level, p->modes));
+    if (!kept) BAITry(Aggregate(levels, p, ranks, level, rows, small, &rows, stop));
+    if (!kept && !rows) break;
+    BAITryStage(p, BAI_STAGE_GALERKIN, Product(levels, ranks, level, p->modes, kept));
     BAITryStage(p, BAI_STAGE_GALERKIN, Soften(levels, ranks, level + 1, agreed && agreed->over != 1));
-    rows = next;
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -155,6 +168,7 @@ BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   *levels = NULL;
   if (!new) return BAIStatusOf(BAI_ERR_MEMORY);
   new->ops = backends[backend];
+  new->p   = *p;
   status   = BAIStatusOf(BAI_ERR_NOT_BUILT);
   if (matrix->n > INT32_MAX - BAI_LEVELS_BLOCK) status = BAIStatusOf(BAI_ERR_SIZE);
   else if (new->ops->Create) status = new->ops->Create(matrix, p, &new->state);
@@ -164,12 +178,26 @@ BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   }
   (void)new->ops->InfoGet(new->state, &info);
   if (!p->all && !info.resident) {
-    status = BAILevelsCoarsen(new, p, NULL, matrix->n, BAI_LEVELS_COARSEST, NULL, &count, &stop);
+    status = BAILevelsCoarsen(new, p, NULL, matrix->n, BAI_LEVELS_COARSEST, 0, NULL, &count, &stop);
     if (!status.code) status = new->ops->Finish(new->state, NULL, stop);
   }
   if (status.code) BAILevelsDestroy(&new);
   *levels = new;
   return status;
+}
+
+BAIStatus BAILevelsUpdateValues(BAILevels levels, const BAIMatrix *matrix, const BAIInt *ghost)
+{
+  BAILevelsInfo info;
+  const char   *stop;
+  int           count;
+
+  (void)levels->ops->InfoGet(levels->state, &info);
+  if (matrix->n != info.level[0].rows) return BAIStatusOf(BAI_ERR_PATTERN);
+  BAITry(levels->ops->TakeValues(levels->state, matrix, ghost));
+  if (levels->p.all || info.resident) return BAIStatusOf(BAI_OK);
+  BAITry(BAILevelsCoarsen(levels, &levels->p, NULL, matrix->n, 0, info.levels, NULL, &count, &stop));
+  return levels->ops->Finish(levels->state, NULL, info.stop);
 }
 
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) \

@@ -193,6 +193,13 @@ typedef struct BAILevels_ *BAILevels;
    does not fit; BAI_ERR_LONG, BAI_ERR_SIZE, BAI_ERR_MEMORY, BAI_ERR_NOT_BUILT, BAI_ERR_DEVICE
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
+/*
+   Takes new values in the same nonzero pattern and keeps the aggregates. Of a rank's part, only the finest matrix is
+   taken, whose ghosts have the global numbers ghost, until BAILevelsCoarsen() and BAILevelsFinish() are called again.
+   Errors, after which the levels can only be destroyed: BAI_ERR_PATTERN for another pattern, BAI_ERR_OUTDATED if the
+   aggregates do not fit the new values, see BAIFits() in rules.h
+*/
+BAIStatus BAILevelsUpdateValues(BAILevels, const BAIMatrix *, const BAIInt *ghost);
 double    BAILevelsFlops(const BAILevelsInfo *, BAIInt local_iters, int above);
 void      BAILevelsDestroy(BAILevels *);
 
@@ -201,7 +208,7 @@ void      BAILevelsDestroy(BAILevels *);
    distributed like the aggregates. Columns of other ranks are ghosts, numbered from n on. BAILevelsCreate() reads a
    rank's part of the finest level. The ranks then agree on common properties, BAILevelsCoarsen() makes the levels of
    all ranks, and BAILevelsFinish() decides which of them belong to the cycle; the caller may solve the last one. All
-   ranks call BAILevelsApply() together. Such levels cannot take new values
+   ranks call BAILevelsApply() together
 */
 
 /* The properties of a matrix that all ranks agree on, see BAILevelsInfo; over is the overcorrection factor */
@@ -264,10 +271,11 @@ typedef struct {
   int (*rest)(void *context);
 } BAILevelsRanks;
 
-/* Makes levels until one has at most small rows. rows is the number of rows of the first level on all ranks. Returns
-   the number of levels, and the reason for the end. levels is NULL on a rank without rows */
+/* Makes levels until one has at most small rows; or, unless kept is 0, computes the values of this number of levels after
+   BAILevelsUpdateValues(). rows is the number of rows of the first level on all ranks. Returns the number of levels,
+   and the reason for the end. levels is NULL on a rank without rows */
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *, const BAILevelsAgreed *, BAIInt rows,
-                           BAIInt small, const BAILevelsRanks *, int *count, const char **stop);
+                           BAIInt small, int kept, const BAILevelsRanks *, int *count, const char **stop);
 
 /* Addresses in a rank's memory, in bytes: of the data of even and of odd exchanges, and of the flag that holds the
    number of the last exchange whose data have arrived */

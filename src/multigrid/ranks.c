@@ -46,7 +46,7 @@ struct BAIRankLevels_ {
   double          flops_rest; /* flops of a cycle on rest */
   BAIMailbox      mailbox;    /* memory in which ranks write to each other, or NULL */
   PetscBool       solves;     /* the engine solves on all ranks together */
-  int             single;     /* distributed levels are in single precision */
+  BAILevelsAgreed agreed;     /* properties that the levels were made for */
   const char     *stop;
   PetscErrorCode  code; /* error of the last function that the engine called */
 };
@@ -95,8 +95,7 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
 }
 
 /* Completes what ranks agree on: whether entries between ranks leave the matrix Hermitian, its sign, the precision of
-   all ranks, and the overcorrection factor for all couplings. Sets hermitian, ranks->single and info.norm.
-   Collective */
+   all ranks, and the overcorrection factor for all couplings. Sets hermitian and info.norm. Collective */
 static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
 {
   const BAIHierarchy   h       = bai->hierarchy;
@@ -109,14 +108,13 @@ static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
   if (fabs(sum[2]) > (double)BAI_SUM_ROUNDING * sum[3]) h->hermitian = PETSC_FALSE;
-  over             = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? (PetscReal)h->p.over : 1;
-  *agreed          = (BAILevelsAgreed){.hermitian = h->hermitian,
-                                       .negative  = h->hermitian && h->negative,
-                                       .single    = most[1] == 0,
-                                       .largest   = most[0],
-                                       .over      = (BAIReal)over};
-  h->ranks->single = agreed->single;
-  h->info.norm     = most[2];
+  over         = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? (PetscReal)h->p.over : 1;
+  *agreed      = (BAILevelsAgreed){.hermitian = h->hermitian,
+                                   .negative  = h->hermitian && h->negative,
+                                   .single    = most[1] == 0,
+                                   .largest   = most[0],
+                                   .over      = (BAIReal)over};
+  h->info.norm = most[2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,13 +124,16 @@ static BAIHalo *HaloOf(BAIRankLevels R, int level)
   return R->rest && level == R->count ? &R->everyone : &R->level[level].halo;
 }
 
-/* Describes the exchange of a level for the engine */
+/* Describes the exchange of a level of rows rows for the engine */
+static BAILevelsShared SharedBy(const BAIHalo *halo, PetscInt rows)
+{
+  return (BAILevelsShared){(BAIInt)rows, (BAIInt)BAIHaloGhosts(halo), halo->n ? (BAIInt)halo->sends : 0,
+                           (const BAIInt *)halo->row};
+}
+
 static void Share(BAIRankLevels R, int level)
 {
-  const BAIHalo *halo = HaloOf(R, level);
-
-  R->shared[level] = (BAILevelsShared){(BAIInt)R->level[level].rows, (BAIInt)BAIHaloGhosts(halo),
-                                       halo->n ? (BAIInt)halo->sends : 0, (const BAIInt *)halo->row};
+  R->shared[level] = SharedBy(HaloOf(R, level), R->level[level].rows);
 }
 
 /* The functions that the engine calls while it makes levels, see BAILevelsRanks */
@@ -196,12 +197,25 @@ static int Coarsen(void *context, int level, const BAIInt *sent, const BAIInt *g
   return R->code ? 1 : 0;
 }
 
+static int ExchangeBy(BAIRankLevels R, BAIHalo *halo, size_t size, const void *sent, void *ghosts)
+{
+  if (!R->code) R->code = BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, sent, ghosts);
+  return R->code ? 1 : 0;
+}
+
+/* BAILevelsRanks.exchange in a cycle, and while levels are made or get new values */
 static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code) R->code = BAIHaloExchange(HaloOf(R, level), PetscObjectComm(R->bai->obj), size, sent, ghosts);
-  return R->code ? 1 : 0;
+  return ExchangeBy(R, HaloOf(R, level), size, sent, ghosts);
+}
+
+static int ExchangeMade(void *context, int level, size_t size, const void *sent, void *ghosts)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  return ExchangeBy(R, &R->level[level].halo, size, sent, ghosts);
 }
 
 /* Finds how many of something each rank has, mine on this one, and the first one of each rank. Collective */
@@ -463,7 +477,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   all->stop      = R->stop;
   all->exact     = R->rest && R->info.exact;
   all->hermitian = h->hermitian;
-  all->single    = R->count ? R->single : R->info.single;
+  all->single    = R->count ? R->agreed.single : R->info.single;
   all->grid      = R->info.grid;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -645,7 +659,7 @@ static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgree
   const BAIHierarchy   h     = bai->hierarchy;
   const BAILevelsRanks ranks = {.context  = R,
                                 .level    = R->shared,
-                                .exchange = Exchange,
+                                .exchange = ExchangeMade,
                                 .agree    = AgreeOnStatus,
                                 .count    = Count,
                                 .coarsen  = Coarsen};
@@ -654,7 +668,7 @@ static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgree
 
   PetscFunctionBegin;
   status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows,
-                            h->p.modes ? (BAIInt)small : BAI_LEVELS_COARSEST, &ranks, &made, &R->stop);
+                            h->p.modes ? (BAIInt)small : BAI_LEVELS_COARSEST, 0, &ranks, &made, &R->stop);
   PetscCall(R->code);
   PetscCall(BAICheckStatus(bai, status));
   R->last = made - 1;
@@ -688,7 +702,8 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(MatGetSize(A, &L->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
   Share(R, 0);
-  small = Small(bai, L->rows);
+  small     = Small(bai, L->rows);
+  R->agreed = agreed;
   PetscCall(MakeLevels(bai, R, &agreed, small));
   /* All levels are distributed, or all before the first small one */
   while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
@@ -698,6 +713,87 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(Finish(bai, R));
   PetscCall(Connect(bai, R));
   PetscCall(FindInfo(bai, R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Computes new values of the levels that ranks made together; fits: whether their aggregates fit them. Collective */
+static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgreed *agreed, PetscBool *fits)
+{
+  const BAIHierarchy h                           = bai->hierarchy;
+  BAILevelsShared    shared[BAI_LEVELS_MOST + 1] = {{0}};
+  BAILevelsRanks     ranks = {.context = R, .level = shared, .exchange = ExchangeMade, .agree = AgreeOnStatus};
+  BAIStatus          status;
+  const char        *stop;
+  int                made, outdated;
+
+  PetscFunctionBegin;
+  for (int l = 0; l <= R->last; l++) shared[l] = SharedBy(&R->level[l].halo, R->level[l].rows);
+  status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, 0, R->count + (R->rest ? 1 : 0), &ranks,
+                            &made, &stop);
+  PetscCall(R->code);
+  PetscCall(BAICheckStatus(bai, status));
+  if (h->levels && R->count) status = BAILevelsFinish(h->levels, NULL, R->stop);
+  outdated = status.code == BAI_ERR_OUTDATED;
+  PetscCall(BAIAgree(bai, outdated ? PETSC_SUCCESS : BAICheckStatus(bai, status), &outdated));
+  *fits = (PetscBool)!outdated;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gathers new values of level number R->count for the levels of all ranks; fits: whether their aggregates fit them */
+static PetscErrorCode RenewRest(BAI *bai, BAIRankLevels R, PetscBool *fits)
+{
+  const BAIHierarchy h    = bai->hierarchy;
+  const MPI_Comm     comm = PetscObjectComm(bai->obj);
+  const Level       *L    = &R->level[R->count];
+  BAIStatus          status;
+  BAIMatrix          M;
+  PetscBool          device;
+  Parts              entries;
+  PetscInt          *i, *j;
+  PetscScalar       *mine, *all;
+  PetscErrorCode     code;
+  int                outdated = 0;
+
+  PetscFunctionBegin;
+  PetscCall(GetRows(bai, R, R->count, &i, &j, &mine));
+  PetscCall(CreateParts(comm, i[L->m], &entries));
+  PetscCall(MatSeqAIJGetArrayWrite(R->rest, &all));
+  PetscCall(Gather(comm, &entries, MPIU_SCALAR, mine, all));
+  PetscCall(MatSeqAIJRestoreArrayWrite(R->rest, &all));
+  PetscCall(DestroyParts(&entries));
+  PetscCall(PetscFree(i));
+  PetscCall(PetscFree2(j, mine));
+  code = BAIGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);
+  if (!code) {
+    status   = BAILevelsUpdateValues(R->levels, &M, NULL);
+    outdated = status.code == BAI_ERR_OUTDATED || status.code == BAI_ERR_PATTERN;
+    code     = BAIRestoreRows(h->backend, R->rest, &M.A);
+    if (!code && !outdated) code = BAICheckStatus(bai, status);
+  }
+  PetscCall(BAIAgree(bai, code, &outdated));
+  *fits = (PetscBool)!outdated;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Gives the levels of all ranks new values, after the matrix of each rank was examined. fits: returns whether that was
+   possible; otherwise new levels must be made. Collective
+*/
+PetscErrorCode BAIRankLevelsRenew(BAI *bai, PetscBool *fits)
+{
+  const BAIRankLevels    R    = bai->hierarchy->ranks;
+  const BAILevelsAgreed *then = &R->agreed;
+  BAILevelsAgreed        now;
+
+  PetscFunctionBegin;
+  R->code = PETSC_SUCCESS;
+  PetscCall(Agree(bai, &now));
+  *fits = (PetscBool)(now.hermitian == then->hermitian && now.negative == then->negative &&
+                      now.single == then->single && now.over == then->over);
+  if (*fits) PetscCall(RenewLevels(bai, R, &now, fits));
+  if (*fits && R->rest) PetscCall(RenewRest(bai, R, fits));
+  if (*fits && R->rest) BAILevelsInfoGet(R->levels, &R->info);
+  if (*fits) PetscCall(FindInfo(bai, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -733,6 +829,6 @@ PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
   R->code = PETSC_SUCCESS;
   if (!R->count) PetscCall(CycleAlone(R, r, z));
   else if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, bai->hierarchy->flops, r, z));
-  else if (R->single) PetscCall(FindLargest(R, &largest));
+  else if (R->agreed.single) PetscCall(FindLargest(R, &largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

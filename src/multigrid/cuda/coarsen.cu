@@ -489,7 +489,7 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
 
   *count = 0;
   if (!n) return BAIStatusOf(BAI_OK);
-  if (state->field && !state->p.all) {
+  if (state->field && level >= state->p.given) { /* the fields of rows in given aggregates are not known */
     BAITry(BAIKeep(state, n, &L->field));
     CUDATry(cudaMemcpyAsync(L->field, state->field, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
   }
@@ -502,56 +502,45 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
-/* Sets ghost to the aggregate of each ghost, numbered behind this rank's, or -1, and member to its number among the
-   ghosts of this aggregate, which are fewer than the bits of a set */
-static BAIStatus TakeGhosts(BAILevelsState state, const BAIDeviceLevel *L, BAIInt ghosts, const BAIInt *aggregate,
-                            int *ghost, int *member)
+/* Sets the aggregates of ghosts, and their rows of P */
+static BAIStatus TakeGhosts(BAILevelsState state, BAIDeviceLevel *L, BAIInt ghosts, const BAIInt *aggregate,
+                            const BAIScalar *P)
 {
-  std::vector<BAIInt> of((size_t)L->A.ghosts), number(of.size()), members((size_t)ghosts);
+  const size_t        n = (size_t)L->A.ghosts, modes = (size_t)state->p.modes;
+  std::vector<BAIInt> of(n), number(n), members((size_t)ghosts);
 
-  for (size_t g = 0; g < of.size(); g++) {
+  L[1].A.ghosts = (int)BAIRowsOfNext(ghosts, state->p.modes);
+  if (!n || !L->A.n || !L->m) return BAIStatusOf(BAI_OK);
+  for (size_t g = 0; g < n; g++) {
     of[g]     = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
     number[g] = aggregate[g] < 0 ? 0 : members[(size_t)aggregate[g]]++ % BAI_SET;
   }
-  BAITry(BAINarrow(state, of.size(), of.data(), ghost));
-  return BAINarrow(state, number.size(), number.data(), member);
+  BAITry(BAIKeep(state, n, &L->ghost));
+  BAITry(BAIKeep(state, n, &L->member));
+  BAITry(BAINarrow(state, n, of.data(), L->ghost));
+  BAITry(BAINarrow(state, n, number.data(), L->member));
+  if (!modes) return BAIStatusOf(BAI_OK);
+  CUDATry(
+    cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, P, n * modes * sizeof(*P), cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
 {
   BAIDeviceLevel *L = BAIDeviceLast(state), *next = L + 1;
-  const size_t    modes = (size_t)state->p.modes, room = (size_t)L->A.ghosts;
-  BAIRoom         rooms[2];
-  int            *ghost = NULL, *member = NULL;
 
-  if (BAIRowsOfNext((int64_t)L->m + ghosts, state->p.modes) > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  if (!state->kept) {
+    if (BAIRowsOfNext((int64_t)L->m + ghosts, state->p.modes) > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+    next->grid = L->next;
+    BAINextModes(state);
+    BAITry(TakeGhosts(state, L, ghosts, aggregate, P));
+  }
   state->levels++;
-  next->grid     = L->next;
-  next->A.ghosts = (int)BAIRowsOfNext(ghosts, state->p.modes);
-  BAINextModes(state);
   if (!L->A.n || !L->m) return BAIStatusOf(BAI_OK);
-  if (room) {
-    BAITry(rooms[0].Get(state, room, &ghost));
-    BAITry(rooms[1].Get(state, room, &member));
-    BAITry(TakeGhosts(state, L, ghosts, aggregate, ghost, member));
-  }
-  if (modes) {
-    if (room) {
-      CUDATry(cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, P, room * modes * sizeof(*P), cudaMemcpyHostToDevice,
-                              state->s.stream));
-      CUDATry(cudaStreamSynchronize(state->s.stream));
-    }
-    return BAIModesGalerkin(state, L, {(int)ghosts, ghost}, next);
-  }
-  return BAIGalerkin(state, L, {(int)ghosts, ghost, member}, state->over != 1 ? &state->sides : NULL, next);
-}
+  if (L->P && state->kept) return BAIModesSums(state, L, L->ghost, next);
+  const int columns = next->A.ghosts / BAIColumnsOfP(state->p.modes);
 
-BAIStatus BAIDeviceNewValues(BAILevelsState state, BAIDeviceLevel *L)
-{
-  BAIDeviceLevel *C     = L + 1;
-  BAISides        sides = {};
-
-  if (L->P) return BAIModesSums(state, L, NULL, C);
-  BAITry(BAIGalerkin(state, L, {}, state->over != 1 ? &sides : NULL, C));
-  return BAISidesSoften(state, NULL, &sides, C->A);
+  if (L->P) return BAIModesGalerkin(state, L, {columns, L->ghost}, next);
+  return BAIGalerkin(state, L, {columns, L->ghost, L->member}, state->over != 1 ? &state->sides : NULL, next);
 }

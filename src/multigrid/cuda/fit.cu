@@ -136,20 +136,20 @@ static Look LookOf(BAILevelsState state, int level, BAIPlaced *found)
   };
 }
 
-BAIStatus BAIFitLook(BAILevelsState state, bool values_only, BAIPlaced *found)
+BAIStatus BAIFitLook(BAILevelsState state, int count, BAIPlaced *found)
 {
-  std::vector<Look> looks((size_t)state->levels);
+  std::vector<Look> looks((size_t)count);
   BAISpread         rows = {}, aggregates = {};
   size_t            room_for = 0;
   BAIRoom           rooms[2];
   uint32_t         *leads;
   Look             *levels;
 
-  for (int l = 0; l < state->levels; l++) {
+  for (int l = 0; l < count; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
     if (!IsAsked(state, l)) continue;
-    if (values_only && L->box.m[0]) BAITry(LookAtRows(state, L->A, L->grid, &found[l].look));
+    if (state->kept && L->box.m[0]) BAITry(LookAtRows(state, L->A, L->grid, &found[l].look));
     const Look look = LookOf(state, l, &found[l]);
 
     if (look.first < L->A.n) BAISpreadOver(&rows, l, ((long long)L->A.n - look.first + THREADS - 1) / THREADS);
@@ -171,15 +171,15 @@ BAIStatus BAIFitLook(BAILevelsState state, bool values_only, BAIPlaced *found)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIFitCompare(BAILevelsState state, bool values_only, const BAIPlaced *found)
+BAIStatus BAIFitCompare(BAILevelsState state, int count, const BAIPlaced *found)
 {
-  for (int l = 0; l < state->levels; l++) {
+  for (int l = 0; l < count; l++) {
     BAIDeviceLevel *L     = &state->level[l];
     const long long unfit = (long long)found[l].unfit;
     BAIBox          box   = L->box;
 
-    if (!values_only) L->unfit = unfit;
-    if (!values_only || !IsAsked(state, l) || !isfinite(state->info.norm)) continue;
+    if (!state->kept) L->unfit = unfit;
+    if (!state->kept || !IsAsked(state, l) || !isfinite(state->info.norm)) continue;
     if (box.m[0]) BAIGridBoxes(&found[l].look, &L->grid, L->A.n, &box);
     if (memcmp(&box, &L->box, sizeof(box)) || !BAIFits(unfit, L->unfit, L->A.n)) return BAIStatusOf(BAI_ERR_OUTDATED);
   }

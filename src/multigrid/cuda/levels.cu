@@ -20,7 +20,7 @@ static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix)
   BAIFindings     found;
 
   state->levels = 1;
-  BAITry(BAIDeviceTake(state, matrix, false, &found));
+  BAITry(BAIDeviceTake(state, matrix, &found));
   BAITry(BAIDeviceFindGrid(state, &state->p, L->A, &L->grid));
   if (state->p.resident && !found.zeros && !state->p.all)
     BAITry(BAIChipSetUp(&state->chip, &state->s, &L->A, &L->grid, state->info.hermitian, found.longest));
@@ -62,14 +62,16 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
     BAIDeviceTakeScale(state);
     BAITry(BAIDeviceTakeSign(state));
   }
-  if (p->fields == 1) return BAIStatusOf(BAI_OK);
+  if (state->kept) state->levels = 1;
+  if (p->fields == 1 || state->kept) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &state->field));
   return p->field && !p->given ? BAINarrow(state, n, p->field, state->field)
                                : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
 }
 
-/* Stores the first count levels by places; with fits, looks at the fit of all aggregates too */
-static BAIStatus Place(BAILevelsState state, int count, bool values_only, bool fits)
+/* Stores the levels of the cycle by places, or their new values, and looks at the fit of all aggregates;
+   BAI_ERR_OUTDATED if they do not fit new values */
+static BAIStatus Place(BAILevelsState state, int count)
 {
   const BAIDeviceLevel *like = state->p.like ? BAILevelsStateOf(state->p.like)->level : NULL;
   BAIPlaced             found[BAI_LEVELS_MOST], *on_device;
@@ -77,28 +79,18 @@ static BAIStatus Place(BAILevelsState state, int count, bool values_only, bool f
 
   if (!count) return BAIStatusOf(BAI_OK);
   BAITry(room.Get(state, (size_t)count, &on_device));
-  BAITry(BAIPlaceLevels(state, count, values_only, on_device));
-  if (fits) BAITry(BAIFitLook(state, values_only, on_device));
+  BAITry(BAIPlaceLevels(state, count, on_device));
+  BAITry(BAIFitLook(state, count, on_device));
   BAITry(BAIDownload(&state->s, (size_t)count, on_device, found));
   for (int l = 0; l < count; l++) state->level[l].extra = like ? like[l].extra : found[l].needs_extra != 0;
-  return fits ? BAIFitCompare(state, values_only, found) : BAIStatusOf(BAI_OK);
+  return BAIFitCompare(state, count, found);
 }
 
-/* Stores all levels of one rank by places. With values_only first computes new values of coarse matrices;
-   BAI_ERR_OUTDATED if the aggregates do not fit them */
-static BAIStatus PlaceLevels(BAILevelsState state, bool values_only)
-{
-  for (int l = 0; l < state->levels && values_only; l++)
-    if (state->level[l].m) BAITryStage(&state->p, BAI_STAGE_GALERKIN, BAIDeviceNewValues(state, &state->level[l]));
-  BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, state->levels, values_only, true));
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Frees the data that only set-up of several ranks needs, as matrices are stored by places and get no new values.
-   Levels of the transposed matrix may still read aggregates */
+/* Frees the levels of a rank's part that do not belong to the cycle, of which made were made, and its copy of the finest
+   matrix, which is stored by places. Levels of the transposed matrix may still read aggregates */
 static void FreeMade(BAILevelsState state, int made)
 {
-  for (int l = 0; l < made; l++) {
+  for (int l = state->levels; l < made; l++) {
     BAIDeviceLevel *L   = &state->level[l];
     const size_t    all = (size_t)L->A.n + (size_t)L->A.ghosts;
 
@@ -107,48 +99,51 @@ static void FreeMade(BAILevelsState state, int made)
     BAIDrop(state, all * (size_t)state->p.modes, &L->P);
     BAIDeviceFreeMatrix(state, L);
   }
+  BAIDeviceFreeMatrix(state, state->level);
+  state->index = NULL;
   BAIDrop(state, (size_t)state->level[0].A.nnz, &state->negated);
-}
-
-/* Stores the levels of the cycle of a rank's part by places */
-static BAIStatus PlaceRanks(BAILevelsState state, const BAILevelsRanks *ranks)
-{
-  const int made = state->levels;
-
-  state->levels           = ranks->levels + ranks->next;
-  BAIDeviceLast(state)->m = 0;
-  BAITry(BAIDeviceTakeRanks(state, ranks));
-  BAITry(Place(state, ranks->levels, false, false));
-  FreeMade(state, made);
-  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
 {
-  state->info.stop        = stop;
-  state->p.field          = NULL;
-  state->p.aggregate      = NULL;
-  BAIDeviceLast(state)->m = 0;
-  BAIFreeModes(state);
-  if (state->field) BAIDrop(state, (size_t)state->level[0].A.n, &state->field);
-  BAITryStage(&state->p, BAI_STAGE_FILL, BAIDeviceOrder(state));
-  if (ranks) BAITryStage(&state->p, BAI_STAGE_FILL, PlaceRanks(state, ranks));
-  else BAITry(PlaceLevels(state, false));
+  const int made = state->levels;
+
+  if (!state->kept) {
+    state->info.stop        = stop;
+    state->p.field          = NULL;
+    state->p.aggregate      = NULL;
+    BAIDeviceLast(state)->m = 0;
+    BAIFreeModes(state);
+    if (state->field) BAIDrop(state, (size_t)state->level[0].A.n, &state->field);
+    BAITryStage(&state->p, BAI_STAGE_FILL, BAIDeviceOrder(state));
+    if (ranks) {
+      state->levels           = ranks->levels + ranks->next;
+      BAIDeviceLast(state)->m = 0;
+      BAITry(BAIDeviceTakeRanks(state, ranks));
+    }
+  }
+  BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, state->p.all ? state->ranks.levels : state->levels));
+  if (state->p.all) {
+    FreeMade(state, made);
+    return BAIStatusOf(BAI_OK);
+  }
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
-  BAIFindTail(state);
+  if (!state->kept) BAIFindTail(state);
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
+BAIStatus BAIDeviceTakeValues(BAILevelsState state, const BAIMatrix *matrix, const BAIInt *ghost)
 {
   BAIFindings found;
+  BAIStatus   status;
 
-  if (matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
-  BAITry(BAIDeviceTake(state, matrix, true, &found));
-  if (state->chip.on) return BAIChipUpdateValues(&state->chip, &state->level[0].A, state->info.hermitian);
-  BAITry(PlaceLevels(state, true));
-  BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
-  return BAIStatusOf(BAI_OK);
+  state->kept    = true;
+  state->p.ghost = ghost;
+  status         = BAIDeviceTake(state, matrix, &found);
+  state->p.ghost = NULL;
+  BAITry(status);
+  return state->chip.on ? BAIChipUpdateValues(&state->chip, &state->level[0].A, state->info.hermitian)
+                        : BAIStatusOf(BAI_OK);
 }
 
 /* Copies n indices to the host, where they are of type BAIInt */

@@ -128,8 +128,11 @@ typedef struct {
   int *aggregate;
   int *parent; /* n: with modes, the place of the aggregate of the row at each place, or -1 */
   /* (n + ghosts) x modes, by rows: entries of each row of P in the columns of its aggregate */
-  BAIScalar      *P;
-  void           *p;           /* P by places, for the cycle */
+  BAIScalar *P;
+  void      *p; /* P by places, for the cycle */
+  /* number of the aggregate of each ghost as a column of the next level, or -1; its number among the ghosts of this
+     aggregate, less than BAI_SET */
+  int            *ghost, *member;
   int            *row, *place; /* row at each place, and place of each row */
   int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
   unsigned short *in_j;
@@ -192,6 +195,7 @@ struct BAILevelsState_ {
   BAILevelModes     mode, next_mode;   /* during set-up: modes on the last level, and on the next one */
   BAIReal           over, scale;       /* overcorrection factor; power of two that multiplies A in the levels */
   uint64_t          pattern;
+  bool              kept;    /* levels get new values */
   BAIReal          *factors; /* on the device: factors of r and of z in a cycle */
   BAILevelsScalars *scalars;
   BAIReal          *partial;    /* partial sums of thread blocks */
@@ -255,18 +259,16 @@ static inline BAIDeviceLevel *BAIDeviceLast(BAILevelsState state)
 
 /* matrix.cu: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative; choose the
    scale of single precision; find the numbering of a grid */
-BAIStatus BAIDeviceTake(BAILevelsState, const BAIMatrix *, bool values_only, BAIFindings *);
+BAIStatus BAIDeviceTake(BAILevelsState, const BAIMatrix *, BAIFindings *);
 BAIStatus BAIDeviceTakeSign(BAILevelsState);
 void      BAIDeviceTakeScale(BAILevelsState);
 BAIStatus BAIDeviceFindGrid(BAILevelsState, const BAILevelsParameters *, const BAIRows &, BAINumbering *);
-/* fit.cu: find the box of a grid, and whether some rows have no couplings; look at the fit of the aggregates of all
-   levels; take its findings, which are on the host: keep the counts, or with new values compare, giving
+/* fit.cu: find the box of a grid, and whether some rows have no couplings; look at the fit of the aggregates of the
+   first count levels; take the findings, which are on the host: keep the counts, or with new values compare, giving
    BAI_ERR_OUTDATED */
 BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *, bool *alone);
-BAIStatus BAIFitLook(BAILevelsState, bool values_only, BAIPlaced *found);
-BAIStatus BAIFitCompare(BAILevelsState, bool values_only, const BAIPlaced *found);
-/* coarsen.cu: compute new values of the next level's matrix */
-BAIStatus BAIDeviceNewValues(BAILevelsState, BAIDeviceLevel *);
+BAIStatus BAIFitLook(BAILevelsState, int count, BAIPlaced *found);
+BAIStatus BAIFitCompare(BAILevelsState, int count, const BAIPlaced *found);
 /* aggregates.cu: to[i] = k for i < n, or from[k] if from is not NULL, where k is i/rows, modulo fields if that is not
    0; copy n numbers from the host as 32-bit ones */
 BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
@@ -285,9 +287,9 @@ BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *,
 void      BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 /* order.cu: number rows by aggregates on all levels */
 BAIStatus BAIDeviceOrder(BAILevelsState);
-/* place.cu: cut blocks and store the matrix of the first count levels by places; with values_only, store new values.
-   found, on the device, gets the findings of each level */
-BAIStatus BAIPlaceLevels(BAILevelsState, int count, bool values_only, BAIPlaced *found);
+/* place.cu: cut blocks and store the matrix of the first count levels by places, or only new values. found, on the
+   device, gets the findings of each level */
+BAIStatus BAIPlaceLevels(BAILevelsState, int count, BAIPlaced *found);
 /* invert.cu: invert the last level if it is solved exactly */
 BAIStatus BAIInvertLast(BAILevelsState);
 /* nearnull.cu: take the modes of the finest level; make P of the last level, and the modes on the next one; make these

@@ -215,9 +215,9 @@ void BAIDeviceTakeScale(BAILevelsState state)
 }
 
 /* Stores the caller's matrix as the finest level, examines it, and sets found, info, over, precision and scale. Without
-   other ranks it also takes the sign. BAI_ERR_PATTERN: values_only, but the pattern or the automatic precision is
+   other ranks it also takes the sign. BAI_ERR_PATTERN: values are new, but the pattern or the automatic precision is
    another */
-BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool values_only, BAIFindings *found)
+BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, BAIFindings *found)
 {
   BAIMatrix      staged = *matrix;
   BAIRows *const A      = &state->level[0].A;
@@ -225,7 +225,7 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool valu
   BAITry(Stage(state, &staged));
   BAITry(Take(state, &staged, A));
   BAITry(LookAt(state, *A, found));
-  if (values_only && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (state->kept && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern          = found->pattern;
   state->level[0].longest = found->longest;
   BAITry(BAITakeFindings(found, &state->p, matrix->n, &state->info, &state->over));
@@ -233,7 +233,7 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, bool valu
     (state->p.single != BAI_SINGLE_HERMITIAN || state->info.hermitian);
   const int single = state->p.single > 0 || (state->p.single < 0 && fits);
 
-  if (!values_only) state->single = single;
+  if (!state->kept || state->p.all) state->single = single; /* ranks agree on it later */
   else if (single != state->single && state->p.single < 0)
     return BAIStatusOf(BAI_ERR_PATTERN); /* levels of another type */
   BAIDeviceTakeScale(state);

@@ -414,14 +414,14 @@ static BAIStatus FillLevels(BAILevelsState state, int count, BAIPlaced *found)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIPlaceLevels(BAILevelsState state, int count, bool values_only, BAIPlaced *found)
+BAIStatus BAIPlaceLevels(BAILevelsState state, int count, BAIPlaced *found)
 {
   const BAIDeviceLevel *like = state->p.like ? BAILevelsStateOf(state->p.like)->level : NULL;
   const size_t          size = BAISizeOfNumbers(state);
 
   CUDATry(cudaMemsetAsync(found, 0, (size_t)count * sizeof(*found), state->s.stream));
-  if (!values_only) BAITry(CutAndCount(state, count, found));
-  for (int l = 0; l < count && !values_only; l++) {
+  if (!state->kept) BAITry(CutAndCount(state, count, found));
+  for (int l = 0; l < count && !state->kept; l++) {
     BAIDeviceLevel *L = &state->level[l];
 
     if (IsPlaced(state, L)) BAITry(MakeRoom(state, L));

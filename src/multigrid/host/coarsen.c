@@ -248,7 +248,7 @@ BAIStatus BAIHostAggregate(BAILevelsState state, BAIInt *count)
 
   *count = 0;
   if (!L->A.n) return BAIStatusOf(BAI_OK);
-  if (state->p.fields > 1 && !state->p.all) {
+  if (state->p.fields > 1 && level >= state->p.given) { /* the fields of rows in given aggregates are not known */
     BAI_KEEP(L->field, L->A.n);
     memcpy(L->field, state->field, (size_t)L->A.n * sizeof(*L->field));
   }

@@ -57,9 +57,9 @@ static int IsAsked(BAILevelsState state, int level)
   return BAIFitIsAsked(&state->p, state->levels, state->level[level].m, state->level[level].A.n);
 }
 
-BAIStatus BAIHostMeasure(BAILevelsState state)
+BAIStatus BAIHostMeasure(BAILevelsState state, int count)
 {
-  for (int l = 0; l < state->levels; l++)
+  for (int l = 0; l < count; l++)
     if (IsAsked(state, l)) BAITry(Count(state, l, &state->level[l].unfit));
   return BAIStatusOf(BAI_OK);
 }

@@ -11,6 +11,7 @@ static void Destroy(BAILevelsState state)
     free(L->field);
     free(L->aggregate);
     free(L->P);
+    free(L->ghost);
     free(L->row);
     free(L->child);
     free(L->first);
@@ -65,6 +66,7 @@ BAIStatus BAIHostBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
     state->over           = agreed->over;
   }
   BAITry(BAIHostTakeSign(state));
+  if (state->kept) return BAIStatusOf(BAI_OK);
   if (!p->modes) BAIHostFindGrid(&L->A, p, &L->grid);
   if (p->fields == 1) return BAIStatusOf(BAI_OK);
   BAI_KEEP(state->field, L->A.n);
@@ -72,20 +74,41 @@ BAIStatus BAIHostBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+BAIStatus BAIHostTakeValues(BAILevelsState state, const BAIMatrix *matrix, const BAIInt *ghost)
 {
-  BAIHostLevel *L     = BAIHostLast(state);
-  BAIInt       *ghost = malloc(((size_t)L->A.ghosts + 1) * sizeof(*ghost));
-  const size_t  modes = (size_t)state->p.modes;
+  const int64_t bytes = state->bytes; /* a copy of the matrix has been counted */
   BAIStatus     status;
 
-  if (!ghost) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt g = 0; g < L->A.ghosts; g++) ghost[g] = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
+  state->kept    = 1;
+  state->p.ghost = ghost;
+  status         = BAIHostTake(state, matrix);
+  state->p.ghost = NULL;
+  state->bytes   = bytes;
+  return status;
+}
+
+/* Sets the aggregates of ghosts, and their rows of P */
+static BAIStatus TakeGhosts(BAILevelsState state, BAIHostLevel *L, BAIInt ghosts, const BAIInt *aggregate,
+                            const BAIScalar *P)
+{
+  const size_t modes = (size_t)state->p.modes;
+
+  BAI_KEEP(L->ghost, L->A.ghosts);
+  for (BAIInt g = 0; g < L->A.ghosts; g++) L->ghost[g] = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
   if (L->P && P) memcpy(L->P + (size_t)L->A.n * modes, P, (size_t)L->A.ghosts * modes * sizeof(*P));
-  status = BAIHostCoarse(state, L, ghosts, ghost, state->over == 1 || modes ? NULL : &state->sides);
-  free(ghost);
-  if (status.code) return status;
+  L[1].A.ghosts = ghosts * BAIColumnsOfP(state->p.modes);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+{
+  BAIHostLevel *L = BAIHostLast(state);
+
+  if (!state->kept) BAITry(TakeGhosts(state, L, ghosts, aggregate, P));
+  BAITry(BAIHostCoarse(state, L, L[1].A.ghosts / BAIColumnsOfP(state->p.modes), L->ghost,
+                       state->over == 1 || state->p.modes ? NULL : &state->sides));
   state->levels++;
+  if (state->kept) return BAIStatusOf(BAI_OK);
   BAIHostNextModes(state);
   L[1].grid = L->next;
   state->bytes += (int64_t)((size_t)L[1].A.nnz * (sizeof(BAIInt) + sizeof(BAIScalar)));
@@ -122,40 +145,31 @@ static void FreeMade(BAILevelsState state)
   state->negated = NULL;
 }
 
+/* Stores new values of the levels of the cycle; BAI_ERR_OUTDATED if aggregates do not fit them */
+static BAIStatus Renew(BAILevelsState state)
+{
+  const int count = state->p.all ? state->ranks.levels : state->levels;
+
+  for (int l = 0; l < count; l++) BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostPlace(state, &state->level[l], 1));
+  for (int l = 0; l < count; l++) BAITry(BAIHostFits(state, l));
+  BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIHostInvert(state));
+  FreeMade(state);
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
 {
+  if (state->kept) return Renew(state);
   state->info.stop = stop;
   BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostPlaceLevels(state, ranks ? ranks->levels : state->levels));
   if (ranks) {
     state->levels         = ranks->levels + ranks->next;
     BAIHostLast(state)->m = 0;
     BAITry(BAIHostTakeRanks(state, ranks));
-  } else {
-    BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostMeasure(state));
-    BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIHostInvert(state));
   }
-  FreeMade(state);
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIHostUpdateValues(BAILevelsState state, const BAIMatrix *matrix)
-{
-  if (matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
-  BAITry(BAIHostTake(state, matrix));
-  BAITry(BAIHostTakeSign(state));
-  for (int l = 0; l < state->levels; l++) {
-    BAIHostLevel *L     = &state->level[l];
-    BAISides     *sides = state->over == 1 || state->p.modes ? NULL : &state->sides;
-
-    BAITry(BAIHostFits(state, l));
-    if (L->m) {
-      BAITryStage(&state->p, BAI_STAGE_GALERKIN, BAIHostCoarse(state, L, 0, NULL, sides));
-      if (sides) BAIHostSoftenRows(&L[1].A, sides, NULL, state->over);
-      BAIHostFreeSides(&state->sides);
-    }
-    BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostPlace(state, L, 1));
-  }
+  BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostMeasure(state, ranks ? ranks->levels : state->levels));
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIHostInvert(state));
+  FreeMade(state);
   return BAIStatusOf(BAI_OK);
 }
 

@@ -18,6 +18,7 @@ typedef struct {
   BAIInt *aggregate;
   /* (n + ghosts) x modes, by rows: entries of each row of P in the columns of its aggregate; NULL: 1 */
   BAIScalar *P;
+  BAIInt    *ghost;          /* number of the aggregate of each ghost as a column of the next level, or -1 */
   BAIInt    *row;            /* n: row at each place */
   BAIInt    *child;          /* m + 1: the aggregate at place c has the rows at places child[c] to child[c + 1] - 1 */
   BAIInt     blocks, *first; /* blocks + 1: first place of each block */
@@ -44,6 +45,7 @@ struct BAILevelsState_ {
   BAIScalar          *negated; /* values of -A, if the levels belong to -A */
   BAIReal             over;    /* overcorrection factor: over of p, or 1 */
   uint64_t            pattern;
+  int                 kept; /* levels get new values */
   int64_t             bytes;
   BAIInt              points; /* with modes: unknowns of a point on the finest level */
   /* During set-up: */
@@ -109,10 +111,10 @@ BAIStatus BAIHostOrthonormalize(BAILevelsState, BAIHostLevel *);
 void      BAIHostNextModes(BAILevelsState);
 void      BAIHostFreeModes(BAILevelsState);
 /* fit.c: find the numbering of a grid; find the box of a grid, and return whether some rows have no couplings; count
-   the rows of all levels that do not fit their aggregates; check whether the aggregates of a level fit new values */
+   the rows of the first count levels that do not fit their aggregates; check whether the aggregates of a level fit new values */
 void      BAIHostFindGrid(const BAIRows *, const BAILevelsParameters *, BAINumbering *);
 int       BAIHostBoxes(const BAIRows *, const BAINumbering *, BAIBox *);
-BAIStatus BAIHostMeasure(BAILevelsState);
+BAIStatus BAIHostMeasure(BAILevelsState, int count);
 BAIStatus BAIHostFits(BAILevelsState, int level);
 /* place.c: number rows by aggregates on all levels; cut blocks and store the matrix by places on count levels; store
    new values by places; invert the last level */

@@ -22,6 +22,7 @@ static BAIStatus Copy(BAILevelsState state, const BAIMatrix *M)
     *A = (BAIRows){n, 0, M->A.i[n], (BAIInt *)M->A.i, (BAIInt *)M->A.j, (BAIScalar *)M->A.a};
     return BAIStatusOf(BAI_OK);
   }
+  if (A->ghosts) BAIHostFreeRows(A);
   *A = (BAIRows){.n = n, .ghosts = M->nghost, .nnz = M->A.i[n] + M->B.i[n]};
   BAI_KEEP(A->i, n + 1);
   BAI_KEEP(A->j, A->nnz);
