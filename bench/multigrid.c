@@ -4,7 +4,8 @@
 #include <string.h>
 
 static char help[] =
-  "KSPBAI, and CG with several preconditioners: milliseconds of the set-up, of the first solve and of later ones.\n\n\
+  "KSPBAI, and CG with several preconditioners: milliseconds of the set-up, of the first solve, of later ones, and of the\n\
+set-up for new values.\n\n\
   ./multigrid -matrix laplace3d,fv3 -n 100,1000     generated matrices, 0 for their default sizes\n\
   ./multigrid -f one.mtx,two.mtx                    Matrix Market files\n\
   -mat_type aijcusparse       on a GPU\n\
@@ -16,7 +17,7 @@ static char help[] =
                               interpolation at most, and the same where aggressive; 0: any number\n\
   -rtol <1e-10>               of the norm of b - A x, for all of them; b is 1. One for each matrix, files first,\n\
                               and the last one for the rest\n\
-  -samples <3>                set-ups and solves after the first of each, of which the median is taken\n\
+  -samples <3>                set-ups and solves after the first of each, and new values, of which the medians are taken\n\
   -csv <file>, -device <name>, -commit <name>, -date <day>\n\n";
 
 enum {
@@ -41,7 +42,7 @@ typedef struct {
 
 /* Measurements of a solver; times are in seconds */
 typedef struct {
-  PetscReal          setup, first, later, residual;
+  PetscReal          setup, first, later, values, residual; /* values: 0 if they are not tried */
   PetscInt           its;
   KSPConvergedReason reason;
 } Times;
@@ -95,27 +96,53 @@ static PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscReal *residual)
   PetscFunctionReturn(0);
 }
 
-/* One solver anew: its set-up, its first solve, and later ones */
-static PetscErrorCode TimeSolver(const Run *run, Mat A, const char way[], Vec b, Vec x, Times *t)
+/* The median; sorts the samples */
+static PetscErrorCode Median(PetscInt samples, PetscReal sample[], PetscReal *median)
 {
-  KSP            ksp;
+  PetscFunctionBeginUser;
+  PetscCall(PetscSortReal(samples, sample));
+  *median = sample[samples / 2];
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetUp(KSP ksp, PetscReal *seconds)
+{
   PetscLogDouble start, end;
-  PetscReal      sample[MAX_SAMPLES];
 
   PetscFunctionBeginUser;
-  PetscCall(CreateSolver(run, A, way, &ksp));
   PetscCall(Now(&start));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUpOnBlocks(ksp));
   PetscCall(Now(&end));
-  t->setup = (PetscReal)(end - start);
+  *seconds = (PetscReal)(end - start);
+  PetscFunctionReturn(0);
+}
+
+/* New solvers: their set-up, the first solve of the last one, later ones, and its set-up for new values */
+static PetscErrorCode TimeSolver(const Run *run, PetscInt samples, Mat A, const char way[], Vec b, Vec x, Times *t)
+{
+  KSP       ksp;
+  PetscReal sample[MAX_SAMPLES];
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < samples; k++) {
+    if (k) PetscCall(KSPDestroy(&ksp));
+    PetscCall(CreateSolver(run, A, way, &ksp));
+    PetscCall(SetUp(ksp, &sample[k]));
+  }
+  PetscCall(Median(samples, sample, &t->setup));
   PetscCall(Solve(ksp, b, x, &t->first));
-  for (PetscInt k = 0; k < run->samples; k++) PetscCall(Solve(ksp, b, x, &sample[k]));
-  PetscCall(PetscSortReal(run->samples, sample));
-  t->later = sample[run->samples / 2];
+  for (PetscInt k = 0; k < samples; k++) PetscCall(Solve(ksp, b, x, &sample[k]));
+  PetscCall(Median(samples, sample, &t->later));
   PetscCall(KSPGetIterationNumber(ksp, &t->its));
   PetscCall(KSPGetConvergedReason(ksp, &t->reason));
   PetscCall(Residual(A, b, x, &t->residual));
+  for (PetscInt k = 0; k < 2 * samples; k++) { /* an even number, after which the values are the first ones again */
+    PetscCall(MatScale(A, k % 2 ? 0.5 : 2));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(SetUp(ksp, &sample[k / 2]));
+  }
+  PetscCall(Median(samples, sample, &t->values));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(0);
 }
@@ -156,8 +183,8 @@ static PetscErrorCode TimeHypre(const Run *run, Mat A, PetscInt aggressive, Vec 
     *rtol = attempts > 1 ? *rtol * 0.9 * run->rtol / t->residual : run->rtol;
   }
   for (PetscInt k = 0; k < run->samples; k++) PetscCall(SolveHypre(hypre, *rtol, t, &sample[k]));
-  PetscCall(PetscSortReal(run->samples, sample));
-  t->later = sample[run->samples / 2];
+  PetscCall(Median(run->samples, sample, &t->later));
+  t->values = 0;
   PetscCall(HypreGetSolution(hypre, x));
   PetscCall(Residual(A, b, x, &t->residual));
   PetscCall(HypreDestroy(&hypre));
@@ -180,7 +207,7 @@ static PetscErrorCode TimeWay(const Run *run, const char name[], Mat A, const ch
   for (int time = 0; time < 2 && !unfit; time++) {
     if ((hypre || aggressive) && !run->symmetric) unfit = "is only for symmetric matrices here";
     else if (hypre || aggressive) PetscCall(TimeHypre(run, A, aggressive, b, x, &rtol, &t, &unfit));
-    else PetscCall(TimeSolver(run, A, way, b, x, &t));
+    else PetscCall(TimeSolver(run, time ? run->samples : 1, A, way, b, x, &t));
   }
   if (unfit) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %9" PetscInt_FMT "  %-16s %s\n", name, n, way, unfit));
@@ -188,15 +215,15 @@ static PetscErrorCode TimeWay(const Run *run, const char name[], Mat A, const ch
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "%-18s %9" PetscInt_FMT "  %-16s %6" PetscInt_FMT "%c %9.2f set-up %9.2f first %9.2f later "
-                        "%.1e\n",
+                        "%9.2f values %.1e\n",
                         name, n, way, t.its, t.reason > 0 ? ' ' : '*', 1e3 * (double)t.setup, 1e3 * (double)t.first,
-                        1e3 * (double)t.later, (double)t.residual));
+                        1e3 * (double)t.later, 1e3 * (double)t.values, (double)t.residual));
   if (run->csv)
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
-                           "%s,%s,%s,%s,%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%s,%.5g,%.5g,%.5g,%.3g,%g\n",
+                           "%s,%s,%s,%s,%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%s,%.5g,%.5g,%.5g,%.5g,%.3g,%g\n",
                            run->device, run->commit, run->date, name, n, way, t.its, KSPConvergedReasons[t.reason],
-                           1e3 * (double)t.setup, 1e3 * (double)t.first, 1e3 * (double)t.later, (double)t.residual,
-                           (double)run->rtol));
+                           1e3 * (double)t.setup, 1e3 * (double)t.first, 1e3 * (double)t.later, 1e3 * (double)t.values,
+                           (double)t.residual, (double)run->rtol));
   PetscFunctionReturn(0);
 }
 
@@ -241,8 +268,9 @@ static PetscErrorCode SetFromOptions(Run *run)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-date", run->date, sizeof(run->date), NULL));
   PetscCheck(!strpbrk(run->date, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
              "-date %s: no quotes, commas or new lines", run->date);
-  PetscCall(ReportOptions("device,commit,date,matrix,n,way,iterations,reason,setup_ms,first_ms,later_ms,residual,rtol",
-                          run->device, run->commit, &run->csv));
+  PetscCall(ReportOptions(
+    "device,commit,date,matrix,n,way,iterations,reason,setup_ms,first_ms,later_ms,values_ms,residual,rtol", run->device,
+    run->commit, &run->csv));
   PetscFunctionReturn(0);
 }
 
