@@ -74,40 +74,47 @@ static PetscErrorCode TestOperator(const char name[], PetscInt n)
 }
 
 /* On a GPU a cycle is the one on the host, as the aggregates and coarse matrices are, also of a matrix that is so large
-   that each thread makes a row of a coarse one */
+   that each thread makes a row of a coarse one; and so it is with new values, for which levels are kept */
 static PetscErrorCode TestWhere(const char name[], PetscInt n)
 {
-  Mat          A, B;
+  Mat          A[2];
   MatNullSpace space;
   PC           pc[2];
   Vec          r[2], z[2];
-  PetscReal    norm, size;
+  PetscReal    norm, size, updates;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateMat(name, n, &A));
-  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
-  PetscCall(MatGetNearNullSpace(A, &space));
-  PetscCall(MatSetNearNullSpace(B, space));
+  PetscCall(CreateMat(name, n, &A[0]));
+  PetscCall(MatConvert(A[0], MATAIJ, MAT_INITIAL_MATRIX, &A[1]));
+  PetscCall(MatGetNearNullSpace(A[0], &space));
+  PetscCall(MatSetNearNullSpace(A[1], space));
   for (int k = 0; k < 2; k++) {
-    PetscCall(CreatePC(k ? B : A, &pc[k]));
-    PetscCall(MatCreateVecs(k ? B : A, &r[k], &z[k]));
-    PetscCall(SetNoise(r[k], 1));
-    PetscCall(PCApply(pc[k], r[k], z[k]));
+    PetscCall(CreatePC(A[k], &pc[k]));
+    PetscCall(MatCreateVecs(A[k], &r[k], &z[k]));
   }
-  PetscCall(VecNorm(z[1], NORM_2, &size));
-  PetscCall(VecCopy(z[1], r[0]));
-  PetscCall(VecAXPY(r[0], -1.0, z[0]));
-  PetscCall(VecNorm(r[0], NORM_2, &norm));
-  /* rounding in the inverse of the last level grows with the jumps */
-  PetscCall(Expect(norm <= (PetscReal)1e6 * PETSC_MACHINE_EPSILON * size, "a cycle on a GPU differs by %g of %g",
-                   (double)norm, (double)size));
+  for (int values = 0; values < 2; values++) {
+    for (int k = 0; k < 2; k++) {
+      if (values) PetscCall(MatScale(A[k], 3));
+      PetscCall(SetNoise(r[k], 1));
+      PetscCall(PCSetUp(pc[k]));
+      PetscCall(PCApply(pc[k], r[k], z[k]));
+      PetscCall(ViewedNumber((PetscObject)pc[k], "value updates ", &updates));
+      PetscCall(Expect((int)updates == values, "%g value updates, %d are expected", (double)updates, values));
+    }
+    PetscCall(VecNorm(z[1], NORM_2, &size));
+    PetscCall(VecCopy(z[1], r[0]));
+    PetscCall(VecAXPY(r[0], -1.0, z[0]));
+    PetscCall(VecNorm(r[0], NORM_2, &norm));
+    /* rounding in the inverse of the last level grows with the jumps */
+    PetscCall(Expect(norm <= (PetscReal)1e6 * PETSC_MACHINE_EPSILON * size,
+                     "values number %d: a cycle on a GPU differs by %g of %g", values, (double)norm, (double)size));
+  }
   for (int k = 0; k < 2; k++) {
     PetscCall(PCDestroy(&pc[k]));
     PetscCall(VecDestroy(&r[k]));
     PetscCall(VecDestroy(&z[k]));
+    PetscCall(MatDestroy(&A[k]));
   }
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,10 +435,10 @@ int main(int argc, char **argv)
   if (size == 1 && Case("values_laplace2d")) PetscCall(TestValues("laplace2d", 40));
   if (size == 1 && Case("values_mesh")) PetscCall(TestValues("mesh", 20));
   if (size == 1 && Case("values_elasticity")) PetscCall(TestValues("elasticity", 9));
-  if (size == 1 && Case("where_laplace3d")) PetscCall(TestWhere("laplace3d", 61));
-  if (size == 1 && Case("where_mesh")) PetscCall(TestWhere("mesh", 340));
-  if (size == 1 && Case("where_jumps3d")) PetscCall(TestWhere("jumps3d", 48));
-  if (size == 1 && Case("where_elasticity")) PetscCall(TestWhere("elasticity", 32));
+  if (Case("where_laplace3d")) PetscCall(TestWhere("laplace3d", 61));
+  if (Case("where_mesh")) PetscCall(TestWhere("mesh", 340));
+  if (Case("where_jumps3d")) PetscCall(TestWhere("jumps3d", 48));
+  if (Case("where_elasticity")) PetscCall(TestWhere("elasticity", 32));
   if (Case("reused")) PetscCall(TestReused());
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
@@ -464,6 +471,11 @@ int main(int argc, char **argv)
          suffix: aijcusparse
          requires: baicuda cuda
          args: -mat_type aijcusparse -options_left no -case {{operator values,reused,types,fields,precision}}
+      test:
+         suffix: aijcusparse_where_ranks
+         requires: baicuda cuda
+         nsize: 2
+         args: -mat_type aijcusparse -pc_baimg_single false -case where_mesh,where_jumps3d
       test:
          suffix: aijcusparse_where
          timeoutfactor: 3

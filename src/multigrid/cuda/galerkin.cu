@@ -73,7 +73,7 @@ static __device__ inline bool Add(const BAIProduct &p, const List &list, int wid
     list.column[u] = column;
     list.sum[u]    = 0;
     if (p.sides.side) list.members[u] = list.entries[u] = 0;
-    if (p.ghosts) list.ghosts[u] = 0;
+    if (p.sides.side && p.ghosts) list.ghosts[u] = 0;
   }
   list.sum[u] += value;
   if (!p.sides.side) return true;
@@ -255,8 +255,8 @@ static BAIStatus SumColumns(BAILevelsState state, const BAIProduct &p, BAIDevice
   return BAIStatusOf(found->columns > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
-/* After MakeShortRows(): counts the columns of the long rows, of which each has at most widest, and lists these rows in
-   C->longs. Then allocates and sets the row pointers of C, and sets C->A.nnz and C->longest. width is that of
+/* After MakeShortRows(): counts the columns of the long rows, of which each has at most widest, and sets C->longs to
+   their number. Then allocates and sets the row pointers of C, and sets C->A.nnz and C->longest. width is that of
    WidthOf(). Waits for the device */
 static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int widest, BAIDeviceLevel *C)
 {
@@ -266,14 +266,9 @@ static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int
   p.sums   = false;
   BAITry(BAIKeep(state, (size_t)p.m + 1, &C->A.i));
   if (width) BAITry(SumColumns(state, p, C, &found));
-  C->longs = {NULL, found.longs};
+  C->longs = found.longs;
   if (found.longs) {
-    if (width) {
-      BAITry(BAIKeep(state, (size_t)found.longs, &C->longs.row));
-      CUDATry(cudaMemcpyAsync(C->longs.row, p.longs, (size_t)found.longs * sizeof(int), cudaMemcpyDeviceToDevice,
-                              state->s.stream));
-    }
-    BAITry(BAIMakeLongRows(state, p, C->longs, widest));
+    BAITry(BAIMakeLongRows(state, p, {width ? p.longs : NULL, C->longs}, widest));
     BAITry(SumColumns(state, p, C, &found));
   }
   C->longest = found.longest;
@@ -288,9 +283,9 @@ static BAIStatus BoundColumns(BAILevelsState state, BAIProduct p, int widest, BA
   p.sums     = false;
   p.count    = C->A.i;
   C->A.nnz   = p.A.nnz;
-  C->longs   = {NULL, p.m};
+  C->longs   = p.m;
   C->longest = widest;
-  BAITry(BAIMakeLongRows(state, p, C->longs, widest));
+  BAITry(BAIMakeLongRows(state, p, {NULL, p.m}, widest));
   return BAIScan(&state->s, (long long)p.m + 1, p.count, p.count);
 }
 
@@ -342,7 +337,7 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICo
     PlaceShort<<<BAIGrid(p.m, THREADS), THREADS, bytes, state->s.stream>>>(p, width);
   }
   CUDATry(cudaGetLastError());
-  return BAIMakeLongRows(state, p, C->longs, C->longest);
+  return BAIMakeLongRows(state, p, {width ? p.longs : NULL, C->longs}, C->longest);
 }
 
 void BAIDeviceFreeMatrix(BAILevelsState state, BAIDeviceLevel *L)
@@ -350,5 +345,4 @@ void BAIDeviceFreeMatrix(BAILevelsState state, BAIDeviceLevel *L)
   BAIDrop(state, (size_t)L->A.n + 1, &L->A.i);
   BAIDrop(state, (size_t)L->A.nnz, &L->A.j);
   BAIDrop(state, (size_t)L->A.nnz, &L->A.a);
-  BAIDrop(state, (size_t)L->longs.count, &L->longs.row);
 }

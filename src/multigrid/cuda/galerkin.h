@@ -79,6 +79,12 @@ static __device__ inline BAILevelsSide BAISideOf(int rows, BAIReal inner, int in
   return {(BAIReal)rows, inside ? inner / (BAIReal)inside : 0};
 }
 
-/* longrows.cu: count the columns of the long rows, or make these rows; they are the rows of longs, or all rows if
-   longs.row is NULL, and have at most widest columns */
+/* The numbers g of the aggregates of long rows, those with too many columns for the fast way to make them; NULL: all
+   rows, which are count */
+typedef struct {
+  const int *g;
+  int        count;
+} BAILongRows;
+
+/* longrows.cu: count the columns of the long rows, or make these rows, which have at most widest columns */
 BAIStatus BAIMakeLongRows(BAILevelsState, const BAIProduct &, const BAILongRows &longs, int widest);

@@ -58,13 +58,6 @@ typedef struct {
   int *of, columns, each;
 } BAIMembers;
 
-/* The rows of a coarse matrix with too many columns for the fast way to make them: their number, and the aggregates g
-   that they belong to; NULL: all */
-typedef struct {
-  int *row;
-  int  count;
-} BAILongRows;
-
 /* How to make a coarse matrix. Ghosts of the finer matrix belong to ghosts columns: ghost has a number from m to m +
    ghosts - 1 for each, or -1, or is NULL; member has the number of each ghost in its aggregate, less than BAI_SET. Sums
    are of entries or of their magnitudes; pattern: the matrix has no values; unknown: there are few rows, and the host
@@ -137,8 +130,8 @@ typedef struct {
   int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
   unsigned short *in_j;
   void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
-  BAIMembers      listed; /* during set-up: the rows of each aggregate */
-  BAILongRows     longs;
+  BAIMembers      listed;  /* during set-up: the rows of each aggregate */
+  int             longs;   /* rows with too many columns for the fast way to make them */
   int             longest; /* largest number of entries of a row */
   BAIDeviceHalo   halo;
 } BAIDeviceLevel;
@@ -304,7 +297,8 @@ BAIStatus BAIModesSums(BAILevelsState, const BAIDeviceLevel *, const int *ghost,
 /* cycle.cu: sets z to a cycle for r, times the factors; does nothing if done is not NULL and *done not 0 */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
 /* tail.cu: find the level from which one launch does the rest of a cycle; do this part, from level l on. If aggregates
-   of the level above have many entries outside blocks, the caller computes the residual b before it, and with modes prolongs x after it */
+   of the level above have many entries outside blocks, the caller computes the residual b before it, and with modes it
+   prolongs x after it */
 void      BAIFindTail(BAILevelsState);
 BAIStatus BAIDeviceTail(BAILevelsState, int l, const int *done);
 /* exchange.cu: take the exchanges of ranks in a cycle; free them */

@@ -230,7 +230,7 @@ static __global__ __launch_bounds__(WARPS *BAI_LANES) void MakeLong(BAIProduct p
   if (p.counts && !blockIdx.x && !threadIdx.x) p.count[p.m] = 0;
   for (int k = (int)blockIdx.x; k < longs.count; k += (int)gridDim.x) {
     int       begin, end;
-    const int c = BAIRowOf(p, longs.row ? longs.row[k] : k, &begin, &end);
+    const int c = BAIRowOf(p, longs.g ? longs.g[k] : k, &begin, &end);
 
     if (!threadIdx.x) {
       *t.used = *t.inside = 0;

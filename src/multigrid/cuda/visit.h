@@ -126,58 +126,23 @@ static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value
   return sum;
 }
 
-/* OutsideOfBlock::Sum() for long rows, which teams of threads share: each team does the rows of its own threads, TOGETHER
-   at a time, as it waits for the loads of all of them at once */
-template <typename T>
-static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t)
+/* OutsideOfBlock::Sum() for long rows, which several threads share. sums is shared memory for a number of each row */
+template <bool WHOLE, typename T>
+static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t, int team, T *sums)
 {
-  enum {
-    TOGETHER = 2,
-    AT_ONCE  = 4 /* entries of a row that a thread fetches at once */
-  };
-  const int lane = t % BAI_LONG_ROW_TEAM, leader = t % BAI_TEAM - lane, begin = t < size ? L.out_first[first + t] : 0,
-            end = t < size ? L.out_first[first + t + 1] : 0;
-  T mine        = T(0);
+  for (int begin = 0; begin < BAI_LEVELS_BLOCK; begin += BAI_LEVELS_BLOCK / BAI_LONG_ROW_TEAM) {
+    const int row = begin + t / BAI_LONG_ROW_TEAM, at = row < size ? L.out_first[first + row] : 0,
+              end = row < size ? L.out_first[first + row + 1] : 0;
+    const T sum   = SumOfLanes<BAI_LONG_ROW_TEAM>(
+      SumOfProducts<4>(L.out_j, L.out_a, L.x, at + t % BAI_LONG_ROW_TEAM, end, BAI_LONG_ROW_TEAM));
 
-  for (int row = 0; row < BAI_LONG_ROW_TEAM; row += TOGETHER) {
-    int at[TOGETHER], to[TOGETHER];
-    T   sum[TOGETHER];
-
-#pragma unroll
-    for (int r = 0; r < TOGETHER; r++) {
-      at[r]  = __shfl_sync(~0u, begin, leader + row + r) + lane;
-      to[r]  = __shfl_sync(~0u, end, leader + row + r);
-      sum[r] = T(0);
-    }
-    for (int k = 0; at[0] + k < to[0] || at[1] + k < to[1]; k += AT_ONCE * BAI_LONG_ROW_TEAM) {
-      int col[TOGETHER][AT_ONCE];
-      T   value[TOGETHER][AT_ONCE];
-
-#pragma unroll
-      for (int r = 0; r < TOGETHER; r++) {
-#pragma unroll
-        for (int l = 0; l < AT_ONCE; l++) {
-          const int e = at[r] + k + l * BAI_LONG_ROW_TEAM;
-
-          col[r][l]   = e < to[r] ? L.out_j[e] : 0;
-          value[r][l] = e < to[r] ? L.out_a[e] : T(0);
-        }
-      }
-#pragma unroll
-      for (int r = 0; r < TOGETHER; r++) {
-#pragma unroll
-        for (int l = 0; l < AT_ONCE; l++)
-          if (at[r] + k + l * BAI_LONG_ROW_TEAM < to[r]) sum[r] += value[r][l] * L.x[col[r][l]];
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < TOGETHER; r++) {
-      const T all = cub::ShuffleIndex<BAI_LONG_ROW_TEAM>(SumOfLanes<BAI_LONG_ROW_TEAM>(sum[r]), 0, ~0u);
-
-      if (lane == row + r) mine = all;
-    }
+    if (t % BAI_LONG_ROW_TEAM == 0) sums[row] = sum;
   }
-  return mine;
+  Meet<WHOLE>(team);
+  const T sum = sums[t];
+
+  Meet<WHOLE>(team);
+  return sum;
 }
 
 #if defined(PETSC_USE_COMPLEX)
@@ -403,7 +368,8 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   if (!how.from_zero) {
     if (mine) x = L.x[p];
     g += extra * x;
-    if (PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.has_long) g -= SumLongRows(L, first, size, t);
+    if (PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.has_long)
+      g -= SumLongRows<WHOLE>(L, first, size, t, team, room.product);
     else g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
   } else x = dinv * g;
   d += extra;
