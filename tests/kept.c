@@ -338,11 +338,6 @@ int main(int argc, char **argv)
          requires: baicuda
          args: -ksp_bai_backend cuda -case *_bai
       test:
-         suffix: aijcusparse_distributed
-         requires: baicuda cuda
-         nsize: {{2 3}}
-         args: -mat_type aijcusparse -pc_baimg_single false -n 150 -case same,hardly_other_[nsm]*,direction_turns_[sm]*
-      test:
          suffix: aijcusparse
          requires: baicuda cuda
          args: -mat_type aijcusparse -pc_baimg_single false

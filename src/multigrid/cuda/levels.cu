@@ -123,10 +123,7 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
     }
   }
   BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, state->p.all ? state->ranks.levels : state->levels));
-  if (state->p.all) {
-    FreeMade(state, made);
-    return BAIStatusOf(BAI_OK);
-  }
+  if (state->p.all) FreeMade(state, made);
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
   if (!state->kept) BAIFindTail(state);
   return BAIStatusOf(BAI_OK);

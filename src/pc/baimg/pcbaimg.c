@@ -283,8 +283,8 @@ const BAIFace BAIFaceMG =
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
    used.
 
-   On one MPI rank, new values in the same nonzero pattern keep the aggregates as long as they fit, which makes the
-   set-up much shorter. Call `PCReset()` to have new aggregates. On several ranks new values lead to new levels.
+   New values in the same nonzero pattern keep the aggregates as long as they fit, which makes the set-up much shorter.
+   Call `PCReset()` to have new aggregates. On the GPUs of several MPI ranks new values lead to new levels.
 
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
    that are not coupled to others, such as rows of boundary conditions, have no part in the coarse levels.
