@@ -347,6 +347,33 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Deals with an error of the engine on some rank, mine on this one. none: it leaves no levels, but is no error of PETSc: a
+   matrix for the chip does not fit, or an entry of the diagonal is not finite. Collective */
+static PetscErrorCode TakeError(BAI *bai, Mat given, Mat A, BAIStatus mine, PetscBool *none)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  *none = PETSC_TRUE;
+  if (mine.code == BAI_ERR_CHIP) { /* on one rank */
+    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+    PetscCall(BAIVersionOf((PetscObject)given, &h->of));
+    h->ready = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
+  *none = (PetscBool)!h->finite;
+  if (*none) { /* as in a Newton step that goes too far */
+    BAILevelsDestroy(&h->levels);
+    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+    h->ready = PETSC_FALSE;
+    PetscCall(PetscInfo(bai->obj, "A diagonal entry is infinite or NaN: there are no levels\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sets up levels. scaled: the scaling was found for this very matrix. fresh: returns whether the levels are new. If a
    row is too long, h->jacobi replaces them; if an entry of the diagonal is not finite, or a matrix for the chip does
    not fit, there are none, without an error */
@@ -362,7 +389,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   BAIStatus      mine  = BAIStatusOf(BAI_OK);
   PetscLogDouble start, end;
   int            work = WORK_NONE, bad;
-  PetscBool      fits = PETSC_TRUE;
+  PetscBool      fits = PETSC_TRUE, none;
   PetscErrorCode code;
   PetscObjectId  id;
 
@@ -400,22 +427,9 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
-  if (bad == BAD_ANY && mine.code == BAI_ERR_CHIP) { /* on one rank, and not an error */
-    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
-    PetscCall(BAIVersionOf((PetscObject)given, &h->of));
-    h->ready = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (bad == BAD_ANY) {
-    PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
-    if (!h->finite) { /* not an error, as in a Newton step that goes too far */
-      BAILevelsDestroy(&h->levels);
-      PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
-      h->ready = PETSC_FALSE;
-      PetscCall(PetscInfo(bai->obj, "A diagonal entry is infinite or NaN: there are no levels\n"));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
+    PetscCall(TakeError(bai, given, A, mine, &none));
+    if (none) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (bad) {
     BAILevelsDestroy(&h->levels);

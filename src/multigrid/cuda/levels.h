@@ -136,7 +136,7 @@ typedef struct {
   BAIDeviceHalo   halo;
 } BAIDeviceLevel;
 
-/* What kernels find about a level when it is stored by places, and about the fit of its aggregates, see BAIFits() */
+/* The findings of kernels about a level when it is stored by places, and about the fit of its aggregates, see BAIFits() */
 typedef struct {
   unsigned long long inside;        /* entries inside blocks */
   unsigned long long unfit;         /* rows that do not fit their aggregates */
