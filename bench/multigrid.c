@@ -4,8 +4,8 @@
 #include <string.h>
 
 static char help[] =
-  "KSPBAI, and CG with several preconditioners: milliseconds of the set-up, of the first solve, of later ones, and of the\n\
-set-up for new values.\n\n\
+  "KSPBAI, and CG with several preconditioners: milliseconds of the set-up, of the first solve, of later ones, and of\n\
+the set-up for new values.\n\n\
   ./multigrid -matrix laplace3d,fv3 -n 100,1000     generated matrices, 0 for their default sizes\n\
   ./multigrid -f one.mtx,two.mtx                    Matrix Market files\n\
   -mat_type aijcusparse       on a GPU\n\
@@ -17,7 +17,7 @@ set-up for new values.\n\n\
                               interpolation at most, and the same where aggressive; 0: any number\n\
   -rtol <1e-10>               of the norm of b - A x, for all of them; b is 1. One for each matrix, files first,\n\
                               and the last one for the rest\n\
-  -samples <3>                set-ups and solves after the first of each, and new values, of which the medians are taken\n\
+  -samples <3>                set-ups and solves after the first of each, and new values, to take the medians of\n\
   -csv <file>, -device <name>, -commit <name>, -date <day>\n\n";
 
 enum {

@@ -118,6 +118,38 @@ static PetscErrorCode TestWhere(const char name[], PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The cycle of -A is minus the cycle of A, also where all ranks have all rows of the finest level */
+static PetscErrorCode TestNegative(PetscInt n)
+{
+  Mat       A;
+  PC        pc, other;
+  Vec       r, z, w;
+  PetscReal norm, size;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", n, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(MatCreateVecs(A, &r, &z));
+  PetscCall(VecDuplicate(r, &w));
+  PetscCall(SetNoise(r, 5));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(MatScale(A, -1));
+  PetscCall(CreatePC(A, &other));
+  PetscCall(PCApply(other, r, w));
+  PetscCall(VecNorm(z, NORM_2, &size));
+  PetscCall(VecAXPY(w, 1.0, z));
+  PetscCall(VecNorm(w, NORM_2, &norm));
+  PetscCall(Expect(norm <= 100 * PETSC_MACHINE_EPSILON * size,
+                   "the cycle of -A differs from minus that of A by %g of %g", (double)norm, (double)size));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PCDestroy(&other));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values in an old pattern: the cycle is that of a fresh set-up */
 static PetscErrorCode TestValues(const char name[], PetscInt n)
 {
@@ -435,6 +467,8 @@ int main(int argc, char **argv)
   if (size == 1 && Case("values_laplace2d")) PetscCall(TestValues("laplace2d", 40));
   if (size == 1 && Case("values_mesh")) PetscCall(TestValues("mesh", 20));
   if (size == 1 && Case("values_elasticity")) PetscCall(TestValues("elasticity", 9));
+  if (Case("negative_gathered")) PetscCall(TestNegative(30));
+  if (Case("negative_large")) PetscCall(TestNegative(80));
   if (Case("where_laplace3d")) PetscCall(TestWhere("laplace3d", 61));
   if (Case("where_mesh")) PetscCall(TestWhere("mesh", 340));
   if (Case("where_jumps3d")) PetscCall(TestWhere("jumps3d", 48));
@@ -462,7 +496,7 @@ int main(int argc, char **argv)
       test:
          suffix: host_ranks
          nsize: {{2 3}}
-         args: -case operator_laplace2d,operator_mesh,reused,types,fields,line
+         args: -case operator_laplace2d,operator_mesh,reused,types,fields,line,negative
       test:
          suffix: cuda
          requires: baicuda

@@ -219,6 +219,7 @@ static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], 
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
   }
   if (*work == WORK_LEVELS) {
+    if (h->ranks) PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* so that ranks release each other's memory */
     BAILevelsDestroy(&h->levels);
     *status = BAIStatusOf(BAI_OK);
     if (h->M.n) PetscCall(CreateLevels(bai, given, garray, status));
@@ -347,8 +348,8 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Deals with an error of the engine on some rank, mine on this one. none: it leaves no levels, but is no error of PETSc: a
-   matrix for the chip does not fit, or an entry of the diagonal is not finite. Collective */
+/* Deals with an error of the engine on some rank, mine on this one. none: it leaves no levels, but is no error of
+   PETSc: a matrix for the chip does not fit, or an entry of the diagonal is not finite. Collective */
 static PetscErrorCode TakeError(BAI *bai, Mat given, Mat A, BAIStatus mine, PetscBool *none)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -418,8 +419,6 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   h->backend             = r.backend;
   bai->relax.use.backend = r.backend; /* for error messages */
   PetscCall(PetscMemcpy(&h->p, &r.p, sizeof(r.p)));
-  if (work == WORK_LEVELS && h->ranks)
-    PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* so that ranks release each other's memory */
   code = RenewLevels(bai, given, r.garray, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
   bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
@@ -535,6 +534,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  h->ready = PETSC_FALSE;
   PetscCall(SetUpLevels(bai, given, PETSC_TRUE, &fresh));
   for (int step = 0; step < STEPS && !good && h->scaling.smoothed && !h->p.modes && !h->jacobi; step++)
     PetscCall(Improve(bai, given, A, &good));

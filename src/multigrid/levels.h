@@ -271,9 +271,9 @@ typedef struct {
   int (*rest)(void *context);
 } BAILevelsRanks;
 
-/* Makes levels until one has at most small rows; or, unless kept is 0, computes the values of this number of levels after
-   BAILevelsUpdateValues(). rows is the number of rows of the first level on all ranks. Returns the number of levels,
-   and the reason for the end. levels is NULL on a rank without rows */
+/* Makes levels until one has at most small rows; or, unless kept is 0, computes the values of this number of levels
+   after BAILevelsUpdateValues(). rows is the number of rows of the first level on all ranks. Returns the number of
+   levels, and the reason for the end. levels is NULL on a rank without rows */
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *, const BAILevelsAgreed *, BAIInt rows,
                            BAIInt small, int kept, const BAILevelsRanks *, int *count, const char **stop);
 

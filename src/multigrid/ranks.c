@@ -811,6 +811,7 @@ static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
   PetscCall(VecRestoreArrayWrite(R->b, &all));
   PetscCall(VecRestoreArrayRead(r, &mine));
   PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
+  if (R->agreed.negative) PetscCall(VecScale(R->x, -1.0)); /* the gathered matrix is -A */
   PetscCall(VecGetArrayRead(R->x, &mine));
   PetscCall(VecGetArrayWrite(z, &to));
   PetscCall(PetscArraycpy(to, mine + L->first, L->m));

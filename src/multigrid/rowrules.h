@@ -108,7 +108,9 @@ BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *gh
     const BAIIndex j = A->j[k];
     const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
 
-    found->pattern += BAIHash((uint64_t)row << 32 ^ (uint64_t)j) ^ (uint64_t)k;
+    /* ghosts count by their global numbers, with other bits than own columns */
+    found->pattern += BAIHash((uint64_t)row << 32 ^ (j < A->n ? (uint64_t)j : ~(uint64_t)ghost[j - A->n])) ^
+      (uint64_t)k;
     if (j == row) continue;
     if (BAIRealPart(A->a[k]) < 0) found->less += (double)w;
     else found->more += (double)w;
@@ -267,8 +269,8 @@ BAI_INLINE int BAIMatchIsOpen(const BAIMatching *m, BAIIndex i)
 }
 
 /* The best choice of row i among every step-th of its count choices from begin + first on, or 0: a row for which the
-   coupling is strong too, and whose best offer, which had is set to, this one exceeds; or if rows join pairs, a row of a
-   pair. Other threads may raise offers meanwhile */
+   coupling is strong too, and whose best offer, which had is set to, this one exceeds; or if rows join pairs, a row of
+   a pair. Other threads may raise offers meanwhile */
 BAI_INLINE uint64_t BAIMatchChoose(const BAIMatching *m, BAIIndex i, BAIIndex begin, BAIIndex count, int first,
                                    int step, uint64_t *had)
 {

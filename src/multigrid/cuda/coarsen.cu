@@ -65,8 +65,8 @@ static BAIStatus AggregateBoxes(BAILevelsState state, bool alone, BAIDeviceLevel
   return BAIStatusOf(BAI_OK);
 }
 
-/* A matching of a matrix. If rows is not NULL, the host does not know the numbers of its rows and entries: the last rows
-   are empty, and *rows is the number of the others */
+/* A matching of a matrix. If rows is not NULL, the host does not know the numbers of its rows and entries: the last
+   rows are empty, and *rows is the number of the others */
 struct Matching {
   BAIMatching m;
   const int  *rows;
@@ -299,8 +299,8 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, 
 
 /* Sets pair to the number of each row's pair or single row, or to -1 for a row in no aggregate, and *pairs to how many
    they are. number is the prefix sum of the root of Accept(). If field is not NULL, next gets the fields of pairs. If
-   listed is not NULL, it gets the two rows of each pair, the second of which is -1 for a single row, and behind the last
-   one -1 and -1; rows that have joined a pair are not listed */
+   listed is not NULL, it gets the two rows of each pair, the second of which is -1 for a single row, and behind the
+   last one -1 and -1; rows that have joined a pair are not listed */
 static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next,
                                    int *listed, int *pairs)
 {
@@ -311,7 +311,7 @@ static __global__ void NumberPairs(int n, const int *mate, const int *number, in
   const int of = mate[i] == -1 ? -1 : number[BAIFirstOfPair(mate, i)];
 
   pair[i] = of;
-  if (listed && i >= number[n]) listed[2 * i] = listed[2 * i + 1] = -1;
+  if (listed && i >= number[n]) listed[2LL * i] = listed[2LL * i + 1] = -1;
   if (mate[i] < i) return;
   if (field) next[of] = field[i];
   if (!listed) return;
@@ -376,9 +376,9 @@ static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int 
 }
 
 /*
-   Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before. Where there are few
-   rows a launch takes longer than its work, and a wait of the host longer than several launches. So the host does not
-   ask for the sizes of these coarse matrices: they have as many rows as the level, of which the last are empty
+   Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before. Where there are
+   few rows a launch takes longer than its work, and a wait of the host longer than several launches. So the host does
+   not ask for the sizes of these coarse matrices: they have as many rows as the level, of which the last are empty
 */
 static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
@@ -423,7 +423,7 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *
 
   L->m    = like[1].A.n / BAIColumnsOfP(state->p.modes);
   L->most = like->most;
-  if (!L->m) return BAIStatusOf(BAI_OK);
+  if (!like->aggregate) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(L->aggregate, like->aggregate, (size_t)L->A.n * sizeof(int), cudaMemcpyDeviceToDevice,
                           state->s.stream));
   return BAIStatusOf(BAI_OK);
@@ -489,7 +489,8 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
 
   *count = 0;
   if (!n) return BAIStatusOf(BAI_OK);
-  if (state->field && level >= state->p.given) { /* the fields of rows in given aggregates are not known */
+  /* the fields of rows in given aggregates are not known */
+  if (state->field && !state->p.all && level >= state->p.given) {
     BAITry(BAIKeep(state, n, &L->field));
     CUDATry(cudaMemcpyAsync(L->field, state->field, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
   }

@@ -220,8 +220,8 @@ struct Cycle {
                          state->level[l].x, D.x, done);
   }
 
-  /* Does the small levels from l on in one launch. The level above is larger, so its many entries outside blocks are left
-     to the whole device */
+  /* Does the small levels from l on in one launch. The level above is larger, so its many entries outside blocks are
+     left to the whole device */
   BAIStatus DoTail(int l) const
   {
     const FinerLevel<T> finer = FinerAfterVisit<T>(state, l - 1);

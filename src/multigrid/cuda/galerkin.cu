@@ -275,8 +275,8 @@ static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int
   return BAIStatusOf(BAI_OK);
 }
 
-/* Does what CountColumns() does if all rows are long, without a wait, in arrays of C that the caller has allocated: sets
-   C->A.nnz and C->longest to bounds */
+/* Does what CountColumns() does if all rows are long, without a wait, in arrays of C that the caller has allocated:
+   sets C->A.nnz and C->longest to bounds */
 static BAIStatus BoundColumns(BAILevelsState state, BAIProduct p, int widest, BAIDeviceLevel *C)
 {
   p.counts   = true;

@@ -40,9 +40,9 @@ static __device__ inline void Read(const BAIRows &A, int warp, int lane, Part *p
   }
 }
 
-/* Stores (scale A)^-1 by rows; an unknown with a negligible pivot gets zeros. One thread block, which keeps the matrix in
-   registers. In each step the threads that have the column and the line of the pivot show them to the others, after the
-   line is divided by the pivot; every other time in other memory, so that one barrier suffices */
+/* Stores (scale A)^-1 by rows; an unknown with a negligible pivot gets zeros. One thread block, which keeps the matrix
+   in registers. In each step the threads that have the column and the line of the pivot show them to the others, after
+   the line is divided by the pivot; every other time in other memory, so that one barrier suffices */
 static __global__ __launch_bounds__(THREADS) void Invert(BAIRows A, BAIReal scale, bool single, void *inverse)
 {
   /* complex numbers have constructors */

@@ -69,7 +69,7 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
                                : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
 }
 
-/* Stores the levels of the cycle by places, or their new values, and looks at the fit of all aggregates;
+/* Stores the levels of the cycle by places, or their new values. On one rank also looks at the fit of all aggregates;
    BAI_ERR_OUTDATED if they do not fit new values */
 static BAIStatus Place(BAILevelsState state, int count)
 {
@@ -80,17 +80,17 @@ static BAIStatus Place(BAILevelsState state, int count)
   if (!count) return BAIStatusOf(BAI_OK);
   BAITry(room.Get(state, (size_t)count, &on_device));
   BAITry(BAIPlaceLevels(state, count, on_device));
-  BAITry(BAIFitLook(state, count, on_device));
+  if (!state->p.all) BAITry(BAIFitLook(state, count, on_device));
   BAITry(BAIDownload(&state->s, (size_t)count, on_device, found));
   for (int l = 0; l < count; l++) state->level[l].extra = like ? like[l].extra : found[l].needs_extra != 0;
-  return BAIFitCompare(state, count, found);
+  return state->p.all ? BAIStatusOf(BAI_OK) : BAIFitCompare(state, count, found);
 }
 
-/* Frees the levels of a rank's part that do not belong to the cycle, of which made were made, and its copy of the finest
-   matrix, which is stored by places. Levels of the transposed matrix may still read aggregates */
+/* Frees the data that only set-up of several ranks needs, as matrices are stored by places and get no new values.
+   Levels of the transposed matrix may still read aggregates */
 static void FreeMade(BAILevelsState state, int made)
 {
-  for (int l = state->levels; l < made; l++) {
+  for (int l = 0; l < made; l++) {
     BAIDeviceLevel *L   = &state->level[l];
     const size_t    all = (size_t)L->A.n + (size_t)L->A.ghosts;
 
@@ -99,8 +99,6 @@ static void FreeMade(BAILevelsState state, int made)
     BAIDrop(state, all * (size_t)state->p.modes, &L->P);
     BAIDeviceFreeMatrix(state, L);
   }
-  BAIDeviceFreeMatrix(state, state->level);
-  state->index = NULL;
   BAIDrop(state, (size_t)state->level[0].A.nnz, &state->negated);
 }
 

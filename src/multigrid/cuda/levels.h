@@ -136,7 +136,8 @@ typedef struct {
   BAIDeviceHalo   halo;
 } BAIDeviceLevel;
 
-/* The findings of kernels about a level when it is stored by places, and about the fit of its aggregates, see BAIFits() */
+/* The findings of kernels about a level when it is stored by places, and about the fit of its aggregates, see BAIFits()
+   */
 typedef struct {
   unsigned long long inside;        /* entries inside blocks */
   unsigned long long unfit;         /* rows that do not fit their aggregates */
@@ -266,14 +267,14 @@ BAIStatus BAIFitCompare(BAILevelsState, int count, const BAIPlaced *found);
    0; copy n numbers from the host as 32-bit ones */
 BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
 BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
-/* List the rows of each aggregate of a level by number, whether or not m is known; free this list; return it, or once rows are numbered by places
-   the list by places */
+/* List the rows of each aggregate of a level by number, whether or not m is known; free this list; return it, or once
+   rows are numbered by places the list by places */
 BAIStatus  BAIListAggregates(BAILevelsState, BAIDeviceLevel *);
 void       BAIDropList(BAILevelsState, BAIDeviceLevel *);
 BAIMembers BAIMembersOf(BAILevelsState, const BAIDeviceLevel *);
 /* galerkin.cu: make the matrix of a level's aggregates, or its new values; and in sides, unless it is NULL, the data
-   for its overcorrection; whether a matrix has so few rows that all are made as long ones. Free a level's matrix, unless it is the caller's. soften.cu: overcorrect it, and free these
-   data */
+   for its overcorrection; whether a matrix has so few rows that all are made as long ones. Free a level's matrix,
+   unless it is the caller's. soften.cu: overcorrect it, and free these data */
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceLevel *, const BAICoarse &, BAISides *, BAIDeviceLevel *next);
 bool      BAIHasFewRows(BAILevelsState, int rows);
 BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *, const BAIRows &);

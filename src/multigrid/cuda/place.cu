@@ -31,8 +31,8 @@ struct Fill {
   BAIPlaced       *found;
 };
 
-/* Number of blocks of aggregates, of which the last may be empty, if each begins with the first aggregate that begins at
-   a multiple of step or behind; end is the number of rows in aggregates */
+/* Number of blocks of aggregates, of which the last may be empty, if each begins with the first aggregate that begins
+   at a multiple of step or behind; end is the number of rows in aggregates */
 static __device__ inline int BlocksOfAggregates(const Fill &f, int step, int end)
 {
   const int main = (end + step - 1) / step;
@@ -89,9 +89,9 @@ static __global__ __launch_bounds__(THREADS) void Cut(const Fill *levels, BAISpr
   }
 }
 
-/* Sets slice to the pairs of the widest row of each slice inside blocks, and out_first to the entries outside of the row
-   at each place, for prefix sums; adds all entries inside to those found, and raises widest to those of the widest row.
-   A thread block for each of the most blocks */
+/* Sets slice to the pairs of the widest row of each slice inside blocks, and out_first to the entries outside of the
+   row at each place, for prefix sums; adds all entries inside to those found, and raises widest to those of the widest
+   row. A thread block for each of the most blocks */
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(const Fill *levels, BAISpread spread)
 {
   const BAIShare share = BAIShareOf(spread);
@@ -244,8 +244,8 @@ static bool IsPlaced(BAILevelsState state, const BAIDeviceLevel *L)
   return L->A.n && (L->m || !BAIIsExact(&state->p, L->A.n));
 }
 
-/* The distance of the first aggregates of blocks at which no block is too large, and the largest number of blocks, which
-   includes those of rows in no aggregate */
+/* The distance of the first aggregates of blocks at which no block is too large, and the largest number of blocks,
+   which includes those of rows in no aggregate */
 static int StepOf(const BAIDeviceLevel *L)
 {
   return BAI_LEVELS_BLOCK - (L->most > 1 ? L->most : 1) + 1;

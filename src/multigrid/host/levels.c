@@ -105,8 +105,11 @@ BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggr
   BAIHostLevel *L = BAIHostLast(state);
 
   if (!state->kept) BAITry(TakeGhosts(state, L, ghosts, aggregate, P));
-  BAITry(BAIHostCoarse(state, L, L[1].A.ghosts / BAIColumnsOfP(state->p.modes), L->ghost,
+  const BAIInt columns = L[1].A.ghosts;
+
+  BAITry(BAIHostCoarse(state, L, columns / BAIColumnsOfP(state->p.modes), L->ghost,
                        state->over == 1 || state->p.modes ? NULL : &state->sides));
+  L[1].A.ghosts = columns; /* also if this rank has no rows, and so no P */
   state->levels++;
   if (state->kept) return BAIStatusOf(BAI_OK);
   BAIHostNextModes(state);

@@ -111,7 +111,8 @@ BAIStatus BAIHostOrthonormalize(BAILevelsState, BAIHostLevel *);
 void      BAIHostNextModes(BAILevelsState);
 void      BAIHostFreeModes(BAILevelsState);
 /* fit.c: find the numbering of a grid; find the box of a grid, and return whether some rows have no couplings; count
-   the rows of the first count levels that do not fit their aggregates; check whether the aggregates of a level fit new values */
+   the rows of the first count levels that do not fit their aggregates; check whether the aggregates of a level fit new
+   values */
 void      BAIHostFindGrid(const BAIRows *, const BAILevelsParameters *, BAINumbering *);
 int       BAIHostBoxes(const BAIRows *, const BAINumbering *, BAIBox *);
 BAIStatus BAIHostMeasure(BAILevelsState, int count);

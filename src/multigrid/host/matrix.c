@@ -18,11 +18,11 @@ static BAIStatus Copy(BAILevelsState state, const BAIMatrix *M)
   BAIRows     *A  = &state->level[0].A;
   BAIInt       at = 0;
 
+  if (A->ghosts) BAIHostFreeRows(A);
   if (!M->nghost) {
     *A = (BAIRows){n, 0, M->A.i[n], (BAIInt *)M->A.i, (BAIInt *)M->A.j, (BAIScalar *)M->A.a};
     return BAIStatusOf(BAI_OK);
   }
-  if (A->ghosts) BAIHostFreeRows(A);
   *A = (BAIRows){.n = n, .ghosts = M->nghost, .nnz = M->A.i[n] + M->B.i[n]};
   BAI_KEEP(A->i, n + 1);
   BAI_KEEP(A->j, A->nnz);
