@@ -150,6 +150,63 @@ static PetscErrorCode TestNegative(PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets A to a Laplacian on a line, where the first rank reads an entry of column far of the last rank besides, so that
+   only the number of a ghost depends on far */
+static PetscErrorCode SetLine(Mat A, PetscInt far)
+{
+  PetscInt    n, start, end;
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MatMPIAIJSetPreallocation(A, 3, NULL, 3, NULL));
+  PetscCall(MatSeqAIJSetPreallocation(A, 4, NULL));
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = start; row < end; row++) {
+    PetscCall(MatSetValue(A, row, row, 3, INSERT_VALUES));
+    if (row) PetscCall(MatSetValue(A, row, row - 1, -1, INSERT_VALUES));
+    if (row + 1 < n) PetscCall(MatSetValue(A, row, row + 1, -1, INSERT_VALUES));
+  }
+  if (!rank) PetscCall(MatSetValue(A, 0, far, -1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Another column of another rank is another pattern, though the numbers of the ghosts are the same */
+static PetscErrorCode TestElsewhere(PetscInt n)
+{
+  Mat       A;
+  PC        pc, fresh;
+  Vec       r, z, w;
+  PetscBool equal;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(SetLine(A, n - 1));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(SetLine(A, n - 20));
+  PetscCall(PCSetUp(pc));
+  PetscCall(CreatePC(A, &fresh));
+  PetscCall(MatCreateVecs(A, &r, &z));
+  PetscCall(VecDuplicate(r, &w));
+  PetscCall(SetNoise(r, 5));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(PCApply(fresh, r, w));
+  PetscCall(VecEqual(z, w, &equal));
+  PetscCall(Expect(equal, "the cycle is that of a new PC"));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PCDestroy(&fresh));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values in an old pattern: the cycle is that of a fresh set-up */
 static PetscErrorCode TestValues(const char name[], PetscInt n)
 {
@@ -467,6 +524,8 @@ int main(int argc, char **argv)
   if (size == 1 && Case("values_laplace2d")) PetscCall(TestValues("laplace2d", 40));
   if (size == 1 && Case("values_mesh")) PetscCall(TestValues("mesh", 20));
   if (size == 1 && Case("values_elasticity")) PetscCall(TestValues("elasticity", 9));
+  if (Case("elsewhere_gathered")) PetscCall(TestElsewhere(300));
+  if (Case("elsewhere_large")) PetscCall(TestElsewhere(12000));
   if (Case("negative_gathered")) PetscCall(TestNegative(30));
   if (Case("negative_large")) PetscCall(TestNegative(80));
   if (Case("where_laplace3d")) PetscCall(TestWhere("laplace3d", 61));
@@ -496,7 +555,7 @@ int main(int argc, char **argv)
       test:
          suffix: host_ranks
          nsize: {{2 3}}
-         args: -case operator_laplace2d,operator_mesh,reused,types,fields,line,negative
+         args: -case operator_laplace2d,operator_mesh,reused,types,fields,line,negative,elsewhere
       test:
          suffix: cuda
          requires: baicuda

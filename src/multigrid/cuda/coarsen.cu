@@ -270,9 +270,8 @@ static BAIStatus PrepareMatrices(BAILevelsState state, const BAIRows &A, int cou
   return BAIStatusOf(BAI_OK);
 }
 
-/* Matches rows in pairs: mate becomes the other row of the pair, or what BAIMatchBegin() sets. With join, rows without
-   a mate join a pair at the end. leave is the one of BAIMatchBegin(). rows is that of Matching. root is set as by
-   Accept() */
+/* Matches the rows of A in pairs: sets p->mate as BAIMatching says, and p->root as Accept() does. If join, each row
+   that is left over joins a pair at the end. BAIMatchBegin() explains leave, and Matching explains rows */
 static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, int leave, bool join, Passes *p)
 {
   const int    team = A.nnz > (int64_t)BAI_MATCH_LONG * A.n ? LARGE_TEAM : TEAM;
@@ -353,8 +352,8 @@ struct Between {
   ~Between() { BAIDeviceFreeMatrix(state, &level); }
 };
 
-/* Computes the matrix of m aggregates of the rows of a matrix, which are listed: sums of entries, or of their
-   magnitudes. All ghosts become one more column, see host/coarsen.c. unknown is that of BAICoarse */
+/* Computes the coarse matrix of m aggregates, whose rows are listed: its entries are sums of entries, or of their
+   magnitudes. All ghosts together become one more column, as in host/coarsen.c. BAICoarse explains unknown */
 static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int m, int *aggregate,
                             const BAIMembers &listed, bool magnitudes, bool unknown, BAIDeviceLevel *between)
 {
@@ -430,8 +429,7 @@ static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *
 }
 
 /* Makes the aggregates of a level: boxes on a grid; otherwise those that the caller gives, or else pairs of pairs. Sets
-   aggregate, m and most
-   of L, and for a grid box and next */
+   aggregate, m and most of L, and for a grid box and next */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
   BAIInt largest;

@@ -154,8 +154,9 @@ enum {
   APART  = THREADS + 4 /* distance of the numbers of a row in shared memory, at which a warp reads from all banks */
 };
 
-/* Moves the used numbers of this thread's row, and those of the other rows of the block, to their places: threads read
-   numbers of neighboring rows, and a team writes the numbers of a row. begin has the first place of each row */
+/* The threads of a block move the numbers of the block's rows to their places. Each thread reads the used numbers of
+   its own row, so neighboring threads read neighboring numbers. Then each team of MOVERS threads writes whole rows.
+   begin has the first place of each row */
 template <typename T>
 static __device__ inline void Move(const BAIProduct &p, int width, int used, const int *begin, T *shared, const T *from,
                                    T *to)

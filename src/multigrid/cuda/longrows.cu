@@ -159,8 +159,9 @@ static __device__ inline Place Next(const Members &m, Place at, int step, int co
   return at;
 }
 
-/* Adds the entries of an aggregate to the table of row c of C: each warp adds those of its columns in all rows or, if
-   there are no sums, all those of its rows. It reads the next entries before it adds some */
+/* The warps of a block add the entries of an aggregate to the table of row c of C. If there are sums, each warp reads
+   all rows of the aggregate and adds the entries in its own columns. Otherwise it reads only its own rows and adds all
+   their entries. A warp reads the next entries before it adds the present ones */
 static __device__ inline void AddRows(const BAIProduct &p, const Table &t, int slots, int c, int begin, int end)
 {
   const int warp = (int)threadIdx.x / BAI_LANES, warps = (int)blockDim.x / BAI_LANES;
