@@ -18,9 +18,11 @@ enum {
   BAI_LEVELS_AGGREGATE = 12,
   BAI_LEVELS_VISITS    = 4, /* smoothing steps on a last level that is not solved exactly */
   BAI_LEVELS_PARTS     = 3, /* a level must have at least a third fewer rows than the level above */
-  /* on levels of at most this number of rows a second cycle would take as long as on much larger ones, so there is
-     none */
+  /* largest number of rows of a level that one thread does on a host. The cycle of the second level is done twice if it
+     has more, that of others if they have more than twice as many: on a GPU it takes as long as on much larger levels,
+     and the second level is worth more */
   BAI_LEVELS_SMALL = 4096,
+  BAI_LEVELS_ONCE  = 2 * BAI_LEVELS_SMALL,
   BAI_GRID_LOOKS   = 64, /* number of consecutive rows from which the numbering of a grid is found */
   /* aggregates are kept if at most n/256 of n rows, or the rows of one, cease to fit */
   BAI_FIT_PART = 256,
@@ -156,11 +158,13 @@ BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
   return sum == 0 || d >= (1 + BAILevelsExcess(finest)) * sum;
 }
 
-/* Whether the cycle visits a level of this number of rows twice: every second level of more than BAI_LEVELS_SMALL rows,
-   or of any size with modes; and all larger levels of a matrix that is not Hermitian, which has no overcorrection */
+/* Whether the cycle visits a level of this number of rows twice: every second level if it is large, or of any size with
+   modes; and all large levels of a matrix that is not Hermitian, which has no overcorrection */
 BAI_INLINE int BAIRepeats(int hermitian, int modes, int level, BAIInt rows)
 {
-  return (level % 2 || !hermitian) && (rows > BAI_LEVELS_SMALL || (modes && hermitian));
+  const int large = rows > (level > 1 ? BAI_LEVELS_ONCE : BAI_LEVELS_SMALL);
+
+  return (level % 2 || !hermitian) && (large || (modes && hermitian));
 }
 
 /*
