@@ -40,23 +40,38 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
   BAIStore(far.sums, number);
 }
 
+/* Sums that are made together */
+template <int COUNT>
+struct Sums {
+  BAIReal of[COUNT];
+
+  __device__ Sums operator+(const Sums &other) const
+  {
+    Sums both;
+
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) both.of[k] = of[k] + other.of[k];
+    return both;
+  }
+};
+
 /* Adds up sums over the threads of all blocks, and over all ranks. Returns true in thread 0 of the last block to
    arrive, which then has the result in sum. All threads of the grid call it once. partial has room for COUNT numbers of
    each block; arrived is 0 before and after. The bits are reproducible */
 template <int COUNT>
 static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived, const BAIFarSums &far)
 {
-  using Sum = cub::BlockReduce<BAIReal, BAI_SOLVE_THREADS>;
+  using Sum = cub::BlockReduce<Sums<COUNT>, BAI_SOLVE_THREADS>;
   __shared__ typename Sum::TempStorage storage;
   __shared__ bool                      last;
+  Sums<COUNT>                          all;
 
 #pragma unroll
-  for (int k = 0; k < COUNT; k++) {
-    sum[k] = Sum(storage).Sum(sum[k]);
-    __syncthreads();
-    if (!threadIdx.x) partial[blockIdx.x * COUNT + k] = sum[k];
-  }
+  for (int k = 0; k < COUNT; k++) all.of[k] = sum[k];
+  all = Sum(storage).Sum(all);
   if (!threadIdx.x) {
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) partial[blockIdx.x * COUNT + k] = all.of[k];
     __threadfence();
     last = atomicAdd(arrived, 1u) + 1 == gridDim.x;
   }
@@ -64,13 +79,13 @@ static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, uns
   if (!last) return false;
   __threadfence();
 #pragma unroll
-  for (int k = 0; k < COUNT; k++) {
-    sum[k] = 0;
-    for (unsigned block = threadIdx.x; block < gridDim.x; block += BAI_SOLVE_THREADS)
-      sum[k] += __ldcg(partial + block * COUNT + k);
-    sum[k] = Sum(storage).Sum(sum[k]);
-    __syncthreads();
-  }
+  for (int k = 0; k < COUNT; k++) all.of[k] = 0;
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += BAI_SOLVE_THREADS)
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) all.of[k] += __ldcg(partial + block * COUNT + k);
+  all = Sum(storage).Sum(all);
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) sum[k] = all.of[k];
   if (!threadIdx.x) *arrived = 0;
   if (far.ranks > 1) SumOfRanks(sum, far);
   return !threadIdx.x;
