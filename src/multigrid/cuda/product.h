@@ -27,25 +27,38 @@ static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar
   return (a - (sum - part)) + (b - part);
 }
 
-/* RowsTimes() for long rows: BAI_LONG_ROW_TEAM lanes share a row */
+/* RowsTimes() for long rows: BAI_LONG_ROW_TEAM lanes share a row. mine and mine_end are those of this lane's row */
 template <bool CAREFUL>
-static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, long long first, const BAIScalar *x, BAIScalar *lost)
+static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, int mine, int mine_end, const BAIScalar *x,
+                                                 BAIScalar *lost)
 {
   const int lane = (int)threadIdx.x % BAI_TEAM, at_once = BAI_TEAM / BAI_LONG_ROW_TEAM;
-  BAIScalar mine = 0;
+  BAIScalar result = 0;
 
   if (CAREFUL) *lost = 0;
   for (int begin = 0; begin < BAI_TEAM; begin += at_once) {
-    const long long row = first + begin + lane / BAI_LONG_ROW_TEAM;
-    const int       end = row < A.n ? A.i[row + 1] : 0;
-    BAIScalar       sum = 0, rest = 0;
+    const int row = begin + lane / BAI_LONG_ROW_TEAM, end = __shfl_sync(~0u, mine_end, row);
+    BAIScalar sum = 0, rest = 0;
 
-#pragma unroll 4
-    for (int e = row < A.n ? A.i[row] + lane % BAI_LONG_ROW_TEAM : 0; e < end; e += BAI_LONG_ROW_TEAM) {
-      const BAIScalar other = x[__ldcs(A.j + e)], product = A.a[e] * other, before = sum;
+    for (int at = __shfl_sync(~0u, mine, row) + lane % BAI_LONG_ROW_TEAM; at < end;
+         at += BAI_PRODUCT_AT_ONCE * BAI_LONG_ROW_TEAM) {
+      int       col[BAI_PRODUCT_AT_ONCE];
+      BAIScalar value[BAI_PRODUCT_AT_ONCE];
 
-      sum += product;
-      if (CAREFUL) rest += LostInSum(before, product, sum) + LostInProduct(A.a[e], other, product);
+#pragma unroll
+      for (int k = 0; k < BAI_PRODUCT_AT_ONCE; k++) {
+        const int e = at + k * BAI_LONG_ROW_TEAM;
+
+        col[k]   = e < end ? __ldcs(A.j + e) : 0;
+        value[k] = e < end ? A.a[e] : BAIScalar(0);
+      }
+#pragma unroll
+      for (int k = 0; k < BAI_PRODUCT_AT_ONCE; k++) {
+        const BAIScalar other = x[col[k]], product = value[k] * other, before = sum;
+
+        sum += product;
+        if (CAREFUL) rest += LostInSum(before, product, sum) + LostInProduct(value[k], other, product);
+      }
     }
 #pragma unroll
     for (int k = BAI_LONG_ROW_TEAM / 2; k; k /= 2) {
@@ -61,10 +74,10 @@ static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, long long fir
     const BAIScalar other = CAREFUL ? cub::ShuffleIndex<BAI_TEAM>(rest, from, ~0u) : BAIScalar(0);
 
     if (lane < begin || lane >= begin + at_once) continue;
-    mine = found;
+    result = found;
     if (CAREFUL) *lost = other;
   }
-  return mine;
+  return result;
 }
 
 /*
@@ -83,7 +96,7 @@ static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, 
   const int       begin = __shfl_sync(~0u, mine, 0), end = __shfl_sync(~0u, mine_end, BAI_TEAM - 1);
   BAIScalar       sum = 0, rest = 0;
 
-  if (end - begin > BAI_LONG_IN_PRODUCT * BAI_TEAM) return LongRowsTimes<CAREFUL>(A, first, x, lost);
+  if (end - begin > BAI_LONG_IN_PRODUCT * BAI_TEAM) return LongRowsTimes<CAREFUL>(A, mine, mine_end, x, lost);
   for (int at = begin; at < end; at += more) {
     int       col[BAI_PRODUCT_AT_ONCE];
     BAIScalar value[BAI_PRODUCT_AT_ONCE];
