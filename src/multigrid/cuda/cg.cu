@@ -234,6 +234,16 @@ static dim3 Blocks(BAILevelsState state, long long threads)
   return dim3((unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most));
 }
 
+BAIStatus BAIDeviceRenewScale(BAILevelsState state)
+{
+  if (!state->scalars) return BAIStatusOf(BAI_OK);
+  const BAIReal scale = state->single ? state->scale : 0;
+
+  CUDATry(cudaMemcpyAsync(&state->scalars->scale, &scale, sizeof(scale), cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Allocates the scalars and partial sums of a solve, at the first one */
 static BAIStatus Prepare(BAILevelsState state)
 {
@@ -244,12 +254,10 @@ static BAIStatus Prepare(BAILevelsState state)
   BAITry(BAICUDAAllocate(&state->s, (size_t)state->s.processors * BAI_SOLVE_WAVES * SUMS * sizeof(BAIReal),
                          &state->partial));
   BAITry(BAIDeviceListen(state));
-  scalars.scale      = state->single ? state->scale : 0;
   scalars.factors[0] = scalars.factors[1] = 1;
   CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
   state->factors = (BAIReal *)((char *)state->scalars + offsetof(BAILevelsScalars, factors));
-  return BAIStatusOf(BAI_OK);
+  return BAIDeviceRenewScale(state);
 }
 
 /* Replaces the factors of this rank by those for the largest norm of all ranks, which a cycle of all ranks needs. Waits

@@ -7,7 +7,7 @@
    must have their new x. The last visit of a level prolongs x to the level above. Kernels fetch constant data while the
    previous kernel still runs. visit.h has the work in a block
 */
-#include "visit.h"
+#include "visit_long.h"
 
 /* Number of thread blocks that must fit on a multiprocessor */
 static constexpr int LeastBlocks(size_t size, int pairs, int products)
@@ -22,45 +22,67 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
                                                                                         VisitHow<T> how, T *below,
                                                                                         const int *done)
 {
+  using Room                = VisitRoom<T, BAI_OUTSIDE_AT_ONCE>;
   constexpr size_t products = PRODUCTS * BAI_LEVELS_BLOCK * sizeof(T);
-  __shared__ __align__(16) unsigned char room[products > sizeof(VisitRoom<T>) ? products : sizeof(VisitRoom<T>)];
+  __shared__ __align__(16) unsigned char room[products > sizeof(Room) ? products : sizeof(Room)];
 
   Trigger();
   VisitBlock<T, true, PAIRS, PRODUCTS>(L, how, below, (int)blockIdx.x, (int)threadIdx.x, 0,
-                                       *reinterpret_cast<VisitRoom<T> *>(room), true, done);
+                                       *reinterpret_cast<Room *>(room), true, done);
+}
+
+/* VisitLongBlock() with a thread block for each block of the level */
+template <typename T>
+static __global__ __launch_bounds__(BAI_LONG_THREADS,
+                                    sizeof(T) > sizeof(float) ? 1 : 2) void VisitLong(BAILevelView<T> L,
+                                                                                      VisitHow<T> how, T *below,
+                                                                                      const int *done)
+{
+  __shared__ __align__(16) unsigned char room[sizeof(LongRoom<T>)]; /* bytes, as complex numbers have constructors */
+
+  Trigger();
+  VisitLongBlock(L, how, below, (int)blockIdx.x, *reinterpret_cast<LongRoom<T> *>(room), done);
 }
 
 /* TakeOff() with a near null space: entries of a row outside its block contribute to all rows of its aggregate on the
-   coarse level. A thread block for each aggregate, as aggregates of coarse levels have many rows */
+   coarse level. A thread block for each aggregate, as aggregates of coarse levels have many rows. Each of the lanes
+   that share a row has a mode */
 template <typename T>
-static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b)
+static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b, const int *done)
 {
-  constexpr int WARPS_OFF = BAI_SOLVE_THREADS / BAI_TEAM;
-  __shared__ __align__(16) unsigned char shared[WARPS_OFF * BAI_LEVELS_MODES * sizeof(T)];
+  enum {
+    WARPS = BAI_SOLVE_THREADS / BAI_TEAM,
+    LANES = BAI_LONG_ROW_TEAM,
+    ROWS  = BAI_SOLVE_THREADS / LANES
+  };
+  static_assert((int)BAI_LEVELS_MODES <= (int)LANES, "each lane has at most one mode");
+  __shared__ __align__(16) unsigned char shared[WARPS * LANES * sizeof(T)];
   T *const  parts = reinterpret_cast<T *>(shared); /* bytes, as complex numbers have constructors */
-  const int lane = (int)threadIdx.x % BAI_TEAM, warp = (int)threadIdx.x / BAI_TEAM, c = (int)blockIdx.x;
-  T         sum[BAI_LEVELS_MODES];
+  const int lane = (int)threadIdx.x % LANES, warp = (int)threadIdx.x / BAI_TEAM, c = (int)blockIdx.x;
+  const int end    = F.child[c + 1];
+  bool      follow = true;
+  T         sum    = T(0);
 
-#pragma unroll
-  for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = T(0);
-  for (int p = F.child[c] + warp; p < F.child[c + 1]; p += WARPS_OFF) {
-    const T part = SumOfProducts<4>(F.out_j, F.out_a, F.x, F.out_first[p] + lane, F.out_first[p + 1], BAI_TEAM);
+  for (int first = F.child[c], p = first + (int)threadIdx.x / LANES; first < end; first += ROWS, p += ROWS) {
+    const int from = p < end ? F.out_first[p] : 0, to = p < end ? F.out_first[p + 1] : 0;
+    const T   P = p < end && lane < F.modes ? Conj(F.P[(long long)p * F.modes + lane]) : T(0);
 
-#pragma unroll
-    for (int k = 0; k < BAI_LEVELS_MODES; k++)
-      if (k < F.modes) sum[k] += Conj(F.P[(long long)p * F.modes + k]) * part;
+    if (follow) BAIFollow();
+    if (follow && done && *done) return;
+    follow       = false;
+    const T part = SumOfLanes<LANES>(SumOfProducts<BAI_LONG_AT_ONCE>(F.out_j, F.out_a, F.x, from + lane, to, LANES));
+
+    sum += P * cub::ShuffleIndex<LANES>(part, 0, ~0u);
   }
 #pragma unroll
-  for (int k = 0; k < BAI_LEVELS_MODES; k++) {
-    const T all = SumOfLanes<BAI_TEAM>(sum[k]);
-
-    if (!lane) parts[warp * BAI_LEVELS_MODES + k] = all;
-  }
+  for (int step = BAI_TEAM / 2; step >= LANES; step /= 2)
+    sum += cub::ShuffleDown<BAI_TEAM>(sum, step, BAI_TEAM - 1, ~0u);
+  if ((int)threadIdx.x % BAI_TEAM < LANES) parts[warp * LANES + lane] = sum;
   __syncthreads();
   if ((int)threadIdx.x >= F.modes) return;
   T all = T(0);
 
-  for (int w = 0; w < WARPS_OFF; w++) all += parts[w * BAI_LEVELS_MODES + (int)threadIdx.x];
+  for (int w = 0; w < WARPS; w++) all += parts[w * LANES + (int)threadIdx.x];
   b[(long long)c * F.modes + (int)threadIdx.x] -= all;
 }
 
@@ -69,14 +91,12 @@ template <typename T>
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void OffAggregates(FinerLevel<T> finer, int m, T *b,
                                                                           const int *done)
 {
-  Trigger();
-  BAIFollow();
-  if (done && *done) return;
   const int warp  = (int)(blockIdx.x * BAI_SOLVE_THREADS + threadIdx.x) / BAI_TEAM,
             warps = (int)gridDim.x * (BAI_SOLVE_THREADS / BAI_TEAM);
 
-  if (finer.modes) TakeOffModes(finer, b);
-  else TakeOff(finer, m, b, warp, warps);
+  Trigger();
+  if (finer.modes) TakeOffModes(finer, b, done);
+  else TakeOff(finer, m, b, warp, warps, true, done);
 }
 
 /* Adds over times row p of P times the correction e of its aggregate c to x */
@@ -173,8 +193,10 @@ struct Cycle {
     how.factors   = state->factors;
     if (finer) {
       how.finer = FinerAfterVisit<T>(state, l - 1);
-      if (how.finer.has_many) BAITry(DoTakeOff(how.finer, L));
-      if (how.finer.has_many) how.finer = {};
+      if (how.finer.has_many || L.has_long) {
+        BAITry(DoTakeOff(how.finer, L));
+        how.finer = {};
+      }
     }
     if (!l && from_zero) how.r = r;
     if (!l && ends) how.z = z;
@@ -184,13 +206,14 @@ struct Cycle {
       how.above_child = D[-1].child;
     }
     /* the smaller number pays off in single precision */
-    constexpr int few    = sizeof(T) > sizeof(float) ? BAI_PAIRS_MORE : BAI_PAIRS_FEW;
-    const auto    kernel = !D->few || L.has_long
-         ? how.finer.child ? Visit<T, BAI_PAIRS_MORE, BAI_FINER_AT_ONCE> : Visit<T, BAI_PAIRS_MORE, 0>
-         : how.finer.child ? Visit<T, few, BAI_FINER_AT_ONCE>
-                           : Visit<T, few, 0>;
+    constexpr int few     = sizeof(T) > sizeof(float) ? BAI_PAIRS_MORE : BAI_PAIRS_FEW;
+    const int     threads = L.has_long ? (int)BAI_LONG_THREADS : (int)BAI_LEVELS_BLOCK;
+    const auto    kernel  = L.has_long ? VisitLong<T>
+          : D->few                     ? how.finer.child ? Visit<T, few, BAI_FINER_AT_ONCE> : Visit<T, few, 0>
+                              : how.finer.child ? Visit<T, BAI_PAIRS_MORE, BAI_FINER_AT_ONCE>
+                                       : Visit<T, BAI_PAIRS_MORE, 0>;
 
-    BAITry(BAIFollowWith(state->s, kernel, dim3((unsigned)D->blocks), BAI_LEVELS_BLOCK, L, how, below, done));
+    BAITry(BAIFollowWith(state->s, kernel, dim3((unsigned)D->blocks), threads, L, how, below, done));
     void *x = D->x;
 
     D->x = D->y;
@@ -247,7 +270,7 @@ struct Cycle {
     if (last && state->ranks.next) return DoRest(l);
     if (l >= state->tail) return DoTail(l);
     if (last && state->inverse)
-      return BAIFollowWith(state->s, ExactAlone, dim3(1), BAI_TAIL_THREADS, state->single != 0, state->level[0].A.n,
+      return BAIFollowWith(state->s, ExactAlone, dim3(1), BAI_TAIL_ALONE, state->single != 0, state->level[0].A.n,
                            state->inverse, r, z, state->factors, done);
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));

@@ -69,7 +69,7 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
                                : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
 }
 
-/* Stores the levels of the cycle by places, or their new values. On one rank also looks at the fit of all aggregates;
+/* Stores the levels of the cycle by places, or their new values, and looks at the fit of all aggregates;
    BAI_ERR_OUTDATED if they do not fit new values */
 static BAIStatus Place(BAILevelsState state, int count)
 {
@@ -80,26 +80,28 @@ static BAIStatus Place(BAILevelsState state, int count)
   if (!count) return BAIStatusOf(BAI_OK);
   BAITry(room.Get(state, (size_t)count, &on_device));
   BAITry(BAIPlaceLevels(state, count, on_device));
-  if (!state->p.all) BAITry(BAIFitLook(state, count, on_device));
+  BAITry(BAIFitLook(state, count, on_device));
   BAITry(BAIDownload(&state->s, (size_t)count, on_device, found));
   for (int l = 0; l < count; l++) state->level[l].extra = like ? like[l].extra : found[l].needs_extra != 0;
-  return state->p.all ? BAIStatusOf(BAI_OK) : BAIFitCompare(state, count, found);
+  return BAIFitCompare(state, count, found);
 }
 
-/* Frees the data that only set-up of several ranks needs, as matrices are stored by places and get no new values.
-   Levels of the transposed matrix may still read aggregates */
+/* Frees the copy of the finest matrix of several ranks, which is stored by places, and the levels that they have made
+   and do not use, up to number made - 1 */
 static void FreeMade(BAILevelsState state, int made)
 {
-  for (int l = 0; l < made; l++) {
+  BAIDeviceFreeMatrix(state, &state->level[0]);
+  BAIDrop(state, (size_t)state->level[0].A.nnz, &state->negated);
+  state->index = NULL;
+  for (int l = state->levels; l < made; l++) {
     BAIDeviceLevel *L   = &state->level[l];
     const size_t    all = (size_t)L->A.n + (size_t)L->A.ghosts;
 
-    if (state->info.hermitian) BAIDrop(state, (size_t)L->A.n, &L->aggregate);
+    BAIDrop(state, (size_t)L->A.n, &L->aggregate);
     BAIDrop(state, all, &L->place);
     BAIDrop(state, all * (size_t)state->p.modes, &L->P);
     BAIDeviceFreeMatrix(state, L);
   }
-  BAIDrop(state, (size_t)state->level[0].A.nnz, &state->negated);
 }
 
 BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
@@ -123,8 +125,8 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
   BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, state->p.all ? state->ranks.levels : state->levels));
   if (state->p.all) FreeMade(state, made);
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
-  if (!state->kept) BAIFindTail(state);
-  return BAIStatusOf(BAI_OK);
+  BAITry(BAIFindTail(state)); /* also with new values, as diagonal entries may need an extra array then */
+  return BAIDeviceRenewScale(state);
 }
 
 BAIStatus BAIDeviceTakeValues(BAILevelsState state, const BAIMatrix *matrix, const BAIInt *ghost)

@@ -300,7 +300,7 @@ BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const
 /* tail.cu: find the level from which one launch does the rest of a cycle; do this part, from level l on. If aggregates
    of the level above have many entries outside blocks, the caller computes the residual b before it, and with modes it
    prolongs x after it */
-void      BAIFindTail(BAILevelsState);
+BAIStatus BAIFindTail(BAILevelsState);
 BAIStatus BAIDeviceTail(BAILevelsState, int l, const int *done);
 /* exchange.cu: take the exchanges of ranks in a cycle; free them */
 BAIStatus BAIDeviceTakeRanks(BAILevelsState, const BAILevelsRanks *);
@@ -319,8 +319,10 @@ BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int 
 BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
 bool      BAIDeviceSolves(BAILevelsState);
 BAIStatus BAIDeviceGivenUp(void);
-/* cg.cu: to = -from; z = a cycle for r outside CG, by all ranks together; BAILevelsSolve() for vectors on the device */
+/* cg.cu: to = -from; take the scale of new values; z = a cycle for r outside CG, by all ranks together;
+   BAILevelsSolve() for vectors on the device */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
+BAIStatus BAIDeviceRenewScale(BAILevelsState);
 BAIStatus BAIDeviceApplyTo(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceConjugateGradients(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero,
                                       const BAITolerances *, BAILevelsMonitor, void *context, BAILevelsSolution *);

@@ -1,159 +1,304 @@
 /*
-   The tail of a cycle on a device: one launch does all small levels, by a cluster of thread blocks that synchronize
-   between steps; on devices without clusters by one thread block
+   The tail of a cycle on a device: one thread block does all small levels, in its shared memory. Data that no kernel
+   changes are on their way there while the kernels before it still run
 */
 #include "visit.h"
-#include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 
-/* Finds the levels that one launch does: small ones, except the first, whose vectors are the caller's. With modes only
-   the last one */
-void BAIFindTail(BAILevelsState state)
-{
-  state->tail = state->levels;
-  while (state->inverse && state->tail > 1 && state->level[state->tail - 1].A.n <= BAI_LEVELS_SMALL &&
-         state->levels - state->tail < (state->p.modes ? 1 : BAI_TAIL_LEVELS))
-    state->tail--;
-}
+enum {
+  PIECES       = 12 * BAI_TAIL_LEVELS + 1, /* arrays of all levels, and the inverse */
+  TAIL_AT_ONCE = 4                         /* entries outside blocks that a thread multiplies before its team meets */
+};
 
-/* Barrier of all threads of the cluster, or of the only thread block */
-static __device__ __forceinline__ void Everyone()
-{
-  NV_IF_ELSE_TARGET(NV_PROVIDES_SM_90, (cooperative_groups::this_cluster().sync();), (__syncthreads();));
-}
+/* An array that is copied to an offset in shared memory */
+struct TailPiece {
+  const void *from;
+  int         to, bytes;
+};
 
-/* x = A^{-1} b, prolonged to x of the level above unless it is NULL */
-template <typename T>
-static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, T *above, const int *above_child,
-                                    int warp, int warps)
-{
-  for (int i = warp; i < L.n; i += warps) {
-    const T x = ExactRow(L.n, inverse, L.b, i);
-
-    if (above)
-      for (int k = above_child[i] + (int)(threadIdx.x % BAI_TEAM); k < above_child[i + 1]; k += BAI_TEAM) above[k] += x;
-    else if (threadIdx.x % BAI_TEAM == 0) L.x[i] = x;
-  }
-}
-
-/* Arguments of the tail: its levels, the last of which is solved exactly */
+/* Arguments of the tail. Pointers in level are offsets in shared memory; the last level is solved exactly */
 template <typename T>
 struct TailHow {
   BAILevelView<T> level[BAI_TAIL_LEVELS];
   FinerLevel<T>   finer; /* the level above; its child is NULL if its residual is complete */
-  const T        *inverse;
+  TailPiece       piece[PIECES];
+  int             pieces, inverse; /* number; offset */
   int             last, sweeps;
-  T              *above; /* as in VisitHow */
+  T              *b, *x; /* of the first of these levels, in global memory */
+  T              *above; /* as in VisitHow; NULL with modes, where the solution is left in x */
   const int      *above_child;
 };
 
-/* The level above level l of the tail after its visit: its new x is in y */
 template <typename T>
-static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, int l)
-{
-  if (!l) return how.finer;
-  const BAILevelView<T> &L = how.level[l - 1];
+struct Tail {
+  enum {
+    THREADS = sizeof(T) > sizeof(float) ? 512 : 768, /* so that a thread has enough registers */
+    TEAMS   = THREADS / BAI_LEVELS_BLOCK
+  };
+  using Room = VisitRoom<T, TAIL_AT_ONCE>;
+};
 
-  return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_many, L.modes, L.P};
+/* Plans the shared memory of a tail */
+template <typename T>
+struct TailPlan {
+  TailHow<T> how  = {};
+  size_t     used = Tail<T>::TEAMS * sizeof(typename Tail<T>::Room);
+
+  /* Returns the offset of room for this number of bytes */
+  size_t Take(size_t bytes)
+  {
+    const size_t at = used;
+
+    used += (bytes + 15) / 16 * 16;
+    return at;
+  }
+
+  /* Replaces a pointer by its offset in shared memory, and has count numbers copied there, unless it is NULL */
+  template <typename U>
+  void Bring(const U *&from, long long count)
+  {
+    if (!from) return;
+    const size_t bytes = (size_t)count * sizeof(U), to = Take(bytes);
+
+    how.piece[how.pieces++] = {from, (int)to, (int)bytes};
+    from                    = reinterpret_cast<const U *>(to);
+  }
+
+  /* Takes levels from l on */
+  TailPlan(BAILevelsState state, int l)
+  {
+    const BAIDeviceLevel *D = &state->level[l];
+
+    how.last   = state->levels - 1 - l;
+    how.sweeps = (int)state->p.local_iters;
+    how.b      = static_cast<T *>(D->b);
+    how.x      = static_cast<T *>(D->x);
+    if (!state->p.modes) {
+      how.finer = FinerAfterVisit<T>(state, l - 1);
+      if (how.finer.has_many) how.finer = {};
+      how.above = static_cast<T *>(D[-1].x);
+    }
+    how.above_child = D[-1].child;
+    for (int k = 0; k <= how.last; k++, D++) {
+      BAILevelView<T> &L    = how.level[k];
+      const size_t     size = (size_t)D->A.n * sizeof(T);
+
+      L   = ViewOf<T>(state, l + k);
+      L.b = reinterpret_cast<T *>(Take(size));
+      L.x = reinterpret_cast<T *>(Take(size));
+      L.y = reinterpret_cast<T *>(Take(size));
+      if (k == how.last) break;
+      Bring(L.first, L.blocks + 1);
+      Bring(L.aggregate, L.blocks + 1);
+      Bring(L.child, L.m + 1);
+      Bring(L.slice, L.blocks * BAI_TEAMS + 1);
+      Bring(L.in_j, D->columns * BAI_TEAM);
+      Bring(L.in_a, D->columns * BAI_TEAM);
+      Bring(L.out_first, L.n + 1);
+      Bring(L.out_j, D->outside);
+      Bring(L.out_a, D->outside);
+      Bring(L.d, L.n);
+      Bring(L.dinv, L.n);
+      Bring(L.extra, L.n);
+    }
+    const long long m       = state->level[state->levels - 1].A.n;
+    const T        *inverse = static_cast<const T *>(state->inverse);
+
+    Bring(inverse, m * m);
+    how.inverse = (int)reinterpret_cast<size_t>(inverse);
+  }
+};
+
+/* A pointer for an offset in shared memory */
+template <typename U>
+static __device__ __forceinline__ U *At(unsigned char *shared, U *offset)
+{
+  return reinterpret_cast<U *>(shared + reinterpret_cast<size_t>(offset));
 }
 
-/* Does a cycle from zero on a few small levels, by a cluster of thread blocks whose teams do one block at a time; x of
-   the first of them is prolonged to how.above, or with modes left in x */
+/* A level of the tail with pointers to shared memory */
 template <typename T>
-static __global__ __launch_bounds__(BAI_TAIL_THREADS) void TailCycle(const __grid_constant__ TailHow<T> how,
-                                                                     const int                         *done)
+static __device__ __forceinline__ BAILevelView<T> LevelIn(unsigned char *shared, const BAILevelView<T> &offsets)
+{
+  BAILevelView<T> L = offsets;
+
+  L.first     = At(shared, L.first);
+  L.aggregate = At(shared, L.aggregate);
+  L.child     = At(shared, L.child);
+  L.slice     = At(shared, L.slice);
+  L.in_j      = At(shared, L.in_j);
+  L.in_a      = At(shared, L.in_a);
+  L.out_first = At(shared, L.out_first);
+  L.out_j     = At(shared, L.out_j);
+  L.out_a     = At(shared, L.out_a);
+  L.d         = At(shared, L.d);
+  L.dinv      = At(shared, L.dinv);
+  if (L.extra) L.extra = At(shared, L.extra);
+  L.b = At(shared, L.b);
+  L.x = At(shared, L.x);
+  L.y = At(shared, L.y);
+  return L;
+}
+
+/* Copies arrays to shared memory, a warp for each array, and waits for them */
+static __device__ __forceinline__ void BringAll(const TailPiece *piece, int pieces, unsigned char *shared)
 {
   enum {
-    TEAMS = BAI_TAIL_THREADS / BAI_LEVELS_BLOCK
+    WIDE   = 16,
+    NARROW = 4
   };
-  __shared__ __align__(16) unsigned char rooms[TEAMS * sizeof(VisitRoom<T>)];
-  const int team = (int)threadIdx.x / BAI_LEVELS_BLOCK, t = (int)threadIdx.x % BAI_LEVELS_BLOCK;
-  const int begin = (int)blockIdx.x + team * (int)gridDim.x, step = (int)gridDim.x * TEAMS;
-  const int warp     = ((int)blockIdx.x * BAI_TAIL_THREADS + (int)threadIdx.x) / BAI_TEAM,
-            warps    = (int)gridDim.x * BAI_TAIL_THREADS / BAI_TEAM;
-  VisitRoom<T> &room = reinterpret_cast<VisitRoom<T> *>(rooms)[team];
+  const int lane = (int)threadIdx.x % BAI_TEAM;
+
+  for (int k = (int)threadIdx.x / BAI_TEAM; k < pieces; k += (int)blockDim.x / BAI_TEAM) {
+    const char *from  = static_cast<const char *>(piece[k].from);
+    char       *to    = reinterpret_cast<char *>(shared) + piece[k].to;
+    const int   bytes = piece[k].bytes;
+
+    if ((reinterpret_cast<size_t>(from) | (size_t)bytes) % WIDE)
+      for (int at = lane * NARROW; at < bytes; at += BAI_TEAM * NARROW)
+        __pipeline_memcpy_async(to + at, from + at, NARROW);
+    else
+      for (int at = lane * WIDE; at < bytes; at += BAI_TEAM * WIDE) __pipeline_memcpy_async(to + at, from + at, WIDE);
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+}
+
+/* Visits all blocks of a level, a team for each. PRODUCTS and follow as for VisitBlock() */
+template <typename T, int PRODUCTS>
+static __device__ __forceinline__ void VisitAll(const BAILevelView<T> &L, const VisitHow<T> &v, T *below,
+                                                unsigned char *shared, bool follow)
+{
+  const int t = (int)threadIdx.x % BAI_LEVELS_BLOCK, team = (int)threadIdx.x / BAI_LEVELS_BLOCK;
+  auto     &room = reinterpret_cast<typename Tail<T>::Room *>(shared)[team];
+
+  for (int b = team; b < L.blocks; b += Tail<T>::TEAMS) {
+    VisitBlock<T, false, BAI_PAIRS_MORE, PRODUCTS>(L, v, below, b, t, team, room, follow, NULL);
+    Meet<false>(team);
+  }
+}
+
+/* Subtracts the products with entries outside blocks of the finer level from b of n rows, a warp for each row */
+template <typename T>
+static __device__ __forceinline__ void TakeOffAll(const FinerLevel<T> &finer, int n, T *b)
+{
+  TakeOff(finer, n, b, (int)threadIdx.x / BAI_TEAM, (int)blockDim.x / BAI_TEAM, false, NULL);
+  __syncthreads();
+}
+
+/* x = A^{-1} b, prolonged to x of the level above unless it is NULL */
+template <typename T>
+static __device__ inline void Exact(int n, const T *b, const T *inverse, T *x, T *above, const int *above_child)
+{
+  const int lane = (int)threadIdx.x % BAI_TEAM;
+
+  for (int i = (int)threadIdx.x / BAI_TEAM; i < n; i += (int)blockDim.x / BAI_TEAM) {
+    const T of_row = ExactRow(n, inverse, b, i);
+
+    if (above)
+      for (int k = above_child[i] + lane; k < above_child[i + 1]; k += BAI_TEAM) above[k] += of_row;
+    else if (!lane) x[i] = of_row;
+  }
+}
+
+/* Does a cycle from zero on a few small levels, by one thread block whose teams do one block of rows at a time; x of
+   the first of them is prolonged to how.above, or with modes left in how.x */
+template <typename T>
+static __global__ __launch_bounds__(Tail<T>::THREADS) void TailCycle(const __grid_constant__ TailHow<T> how,
+                                                                     const int                         *done)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  FinerLevel<T>                                 finer = how.finer;
+  T                                            *b     = how.b;
 
   Trigger();
-  BAIFollow();
-  if (done && *done) return;
-  for (int l = 0; l < how.last; l++) { /* down */
-    const BAILevelView<T> &L     = how.level[l];
-    const FinerLevel<T>    finer = FinerOf(how, l);
-    VisitHow<T>            v     = {};
+  BringAll(how.piece, how.pieces, shared);
+  if (!how.last || !finer.child) BAIFollow(); /* otherwise VisitBlock() does so */
+  for (int l = 0; l < how.last; l++) {        /* down */
+    BAILevelView<T> L     = LevelIn(shared, how.level[l]);
+    T *const        below = At(shared, how.level[l + 1].b);
+    VisitHow<T>     v     = {};
 
-    if (finer.has_many) {
-      TakeOff(finer, L.n, L.b, warp, warps);
-      Everyone();
-    } else v.finer = finer;
+    L.b = b;
+    if (l) TakeOffAll(finer, L.n, L.b);
+    else v.finer = finer;
     v.from_zero = v.restricts = 1;
     v.sweeps                  = how.sweeps;
-    for (int b = begin; b < L.blocks; b += step) {
-      VisitBlock<T, false, BAI_PAIRS_MORE, BAI_TAIL_AT_ONCE>(L, v, how.level[l + 1].b, b, t, team, room, false, NULL);
-      Meet<false>(team);
-    }
-    Everyone();
+    VisitAll<T, TAIL_AT_ONCE>(L, v, below, shared, !l);
+    __syncthreads();
+    finer = {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_many, L.modes, L.P};
+    b     = below;
   }
-  const BAILevelView<T> &last  = how.level[how.last];
-  const FinerLevel<T>    finer = FinerOf(how, how.last);
+  if (done && *done) return;
+  const BAILevelView<T> &last = how.level[how.last];
+  T *const               rest = At(shared, last.b);
 
-  if (finer.has_many) TakeOff(finer, last.n, last.b, warp, warps);
-  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n && finer.child && !finer.has_many; c += step * BAI_LEVELS_BLOCK) {
-    const int count = last.n - c < BAI_LEVELS_BLOCK ? last.n - c : BAI_LEVELS_BLOCK;
-    const T   sum   = OutsideOfAggregates<T, false, BAI_TAIL_AT_ONCE>(finer, c, count, t, team,
-                                                                  reinterpret_cast<T *>(&room), false);
-
-    if (t < count) last.b[c + t] -= sum;
-  }
-  Everyone();
-  Exact(last, how.inverse, how.last ? how.level[how.last - 1].y : how.above,
-        how.last ? how.level[how.last - 1].child : how.above_child, warp, warps);
+  for (int i = (int)threadIdx.x; i < last.n && !how.last; i += (int)blockDim.x) rest[i] = b[i];
+  __syncthreads();
+  if (finer.child) TakeOffAll(finer, last.n, rest);
+  Exact(last.n, rest, reinterpret_cast<const T *>(shared + how.inverse), how.x,
+        how.last ? At(shared, how.level[how.last - 1].y) : how.above,
+        how.last ? At(shared, how.level[how.last - 1].child) : how.above_child);
   for (int l = how.last - 1; l >= 0; l--) { /* up, with x and y exchanged */
-    BAILevelView<T> L = how.level[l];
+    BAILevelView<T> L = LevelIn(shared, how.level[l]);
     VisitHow<T>     v = {};
     T              *x = L.x;
 
-    L.x           = L.y;
-    L.y           = x;
+    L.x = L.y;
+    L.y = x;
+    if (!l) L.b = how.b;
     v.sweeps      = how.sweeps;
-    v.above       = l ? how.level[l - 1].y : how.above;
-    v.above_child = l ? how.level[l - 1].child : how.above_child;
-    Everyone();
-    for (int b = begin; b < L.blocks; b += step) {
-      VisitBlock<T, false, BAI_PAIRS_MORE, 0>(L, v, NULL, b, t, team, room, false, NULL);
-      Meet<false>(team);
-    }
+    v.above       = l ? At(shared, how.level[l - 1].y) : how.above;
+    v.above_child = l ? At(shared, how.level[l - 1].child) : how.above_child;
+    __syncthreads();
+    VisitAll<T, 0>(L, v, NULL, shared, false);
   }
+}
+
+/* Finds the first level of the tail, with numbers of type T: not the finest one, whose vectors are the caller's. With
+   modes it is the last level, as others have long rows */
+template <typename T>
+static BAIStatus FindTail(BAILevelsState state)
+{
+  const int first = state->p.modes ? state->levels - 1 : 1;
+  int       device, most;
+  size_t    used = 0;
+
+  CUDATry(cudaGetDevice(&device));
+  CUDATry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  for (int l = state->levels - 1; l >= first && state->levels - l <= BAI_TAIL_LEVELS; l--) {
+    const size_t wanted = TailPlan<T>(state, l).used;
+
+    if (state->level[l].A.n > BAI_TAIL_ROWS || wanted > (size_t)most) break;
+    if (l < state->levels - 1 && ViewOf<T>(state, l).has_long) break;
+    used        = wanted;
+    state->tail = l;
+  }
+  return used ? BAIAllowShared((const void *)TailCycle<T>, used) : BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIFindTail(BAILevelsState state)
+{
+  state->tail = state->levels;
+  if (!state->inverse) return BAIStatusOf(BAI_OK);
+  return state->single ? FindTail<BAISingle>(state) : FindTail<BAIScalar>(state);
 }
 
 /* Launches the part of a cycle from level l on, with numbers of type T */
 template <typename T>
-static BAIStatus Tail(BAILevelsState state, int l, const int *done)
+static BAIStatus Launch(BAILevelsState state, int l, const int *done)
 {
-  TailHow<T>          how          = {};
-  cudaLaunchAttribute attribute[2] = {};
-  cudaLaunchConfig_t  config;
-  const bool          cluster = state->s.follows;
+  const TailPlan<T>        plan(state, l);
+  cudaLaunchAttribute      following;
+  const cudaLaunchConfig_t config = BAIConfigOf(dim3(1), Tail<T>::THREADS, plan.used, state->s.stream, state->s.follows,
+                                                &following);
 
-  how.last    = state->levels - 1 - l;
-  how.inverse = static_cast<const T *>(state->inverse);
-  how.sweeps  = (int)state->p.local_iters;
-  if (!state->p.modes) {
-    how.finer = FinerAfterVisit<T>(state, l - 1);
-    if (how.finer.has_many) how.finer = {};
-    how.above = static_cast<T *>(state->level[l - 1].x);
-  }
-  how.above_child = state->level[l - 1].child;
-  for (int k = l; k < state->levels; k++) how.level[k - l] = ViewOf<T>(state, k);
-  config = BAIConfigOf(dim3(cluster ? BAI_TAIL_BLOCKS : 1), BAI_TAIL_THREADS, 0, state->s.stream, cluster, attribute);
-  attribute[1].id               = cudaLaunchAttributeClusterDimension;
-  attribute[1].val.clusterDim.x = BAI_TAIL_BLOCKS;
-  attribute[1].val.clusterDim.y = 1;
-  attribute[1].val.clusterDim.z = 1;
-  config.numAttrs               = cluster ? 2 : 0;
-  CUDATry(cudaLaunchKernelEx(&config, TailCycle<T>, how, done));
+  CUDATry(cudaLaunchKernelEx(&config, TailCycle<T>, plan.how, done));
   return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIDeviceTail(BAILevelsState state, int l, const int *done)
 {
-  return state->single ? Tail<BAISingle>(state, l, done) : Tail<BAIScalar>(state, l, done);
+  return state->single ? Launch<BAISingle>(state, l, done) : Launch<BAIScalar>(state, l, done);
 }

@@ -11,27 +11,31 @@ enum {
      each sweep. A row of a grid has at most three pairs */
   BAI_PAIRS_FEW  = 3,
   BAI_PAIRS_MORE = 4,
-  /* Loads in flight of a thread: rows of an aggregate whose x is fetched; entries outside blocks of the level; of the
-     finer level; and of the finer level in the tail, whose teams have less shared memory */
+  /* Loads in flight of a thread: rows of an aggregate whose x is fetched; entries outside blocks of the level; and of
+     the finer level */
   BAI_CHILDREN_AT_ONCE = 8,
   BAI_OUTSIDE_AT_ONCE  = 2,
   BAI_FINER_AT_ONCE    = 10,
-  BAI_TAIL_AT_ONCE     = 4,
   /* Threads that add up a long row, and the average number of entries above which rows are long: outside blocks in a
      cycle, where elasticity has 62; and in products with A, where 24 made a stencil of 27 points slower by 11 %. See
      "Long rows" in the notebook */
   BAI_LONG_ROW_TEAM   = 8,
   BAI_LONG_OUTSIDE    = 16,
   BAI_LONG_IN_PRODUCT = 40,
+  /* Visits to levels of long rows: teams of threads that share every row; pairs of a team's share in registers; entries
+     outside the block that a thread has in flight */
+  BAI_LONG_TEAMS   = 4,
+  BAI_LONG_PAIRS   = 6,
+  BAI_LONG_AT_ONCE = 8,
   /* Average number of entries outside blocks of the rows of an aggregate, above which a warp adds up their products; a
      thread would take as many steps, while the others wait */
   BAI_MANY_OUTSIDE    = 32,
   BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has in flight */
-  /* The tail: largest number of levels in one launch; thread blocks of a cluster, the largest number that CUDA
-     guarantees; their threads */
-  BAI_TAIL_LEVELS  = 8,
-  BAI_TAIL_BLOCKS  = 8,
-  BAI_TAIL_THREADS = 512,
+  /* The tail: largest number of levels; and of rows of its first one, as a multiprocessor takes as long for 1000 rows
+     as two more launches */
+  BAI_TAIL_LEVELS = 8,
+  BAI_TAIL_ROWS   = 640,
+  BAI_TAIL_ALONE  = 512, /* threads that solve the only level exactly */
   /* Other kernels: threads of a block, and thread blocks for each multiprocessor that share all rows */
   BAI_SOLVE_THREADS = 256,
   BAI_SOLVE_WAVES   = 8,

@@ -30,10 +30,11 @@ struct VisitHow {
   const BAIReal   *factors;
 };
 
-template <typename T>
+/* Shared memory of a team for a visit; each thread has OUTSIDE entries outside the block in flight */
+template <typename T, int OUTSIDE>
 struct VisitRoom {
   T x[2][BAI_LEVELS_BLOCK];
-  T product[BAI_OUTSIDE_AT_ONCE * (int)BAI_LEVELS_BLOCK];
+  T product[OUTSIDE * (int)BAI_LEVELS_BLOCK];
 };
 
 /* Lets the next kernel begin and fetch data that no kernel changes */
@@ -54,11 +55,11 @@ static __device__ __forceinline__ void Meet(int team)
    Entries outside the block, which are contiguous for its rows. The first are fetched at once, before x is known to be
    there
 */
-template <typename T>
+template <typename T, int AT_ONCE>
 struct OutsideOfBlock {
   int begin, end, mine, mine_end; /* entries of the block, and of this row */
-  int col[BAI_OUTSIDE_AT_ONCE];
-  T   value[BAI_OUTSIDE_AT_ONCE];
+  int col[AT_ONCE];
+  T   value[AT_ONCE];
 
   /* Fetches the first entries of size rows from first on, by thread t; there are none unless wanted */
   __device__ __forceinline__ OutsideOfBlock(const BAILevelView<T> &L, int first, int size, int t, bool wanted)
@@ -71,7 +72,7 @@ struct OutsideOfBlock {
       mine_end = t < size ? L.out_first[first + t + 1] : end;
     }
 #pragma unroll
-    for (int k = 0; k < BAI_OUTSIDE_AT_ONCE; k++) {
+    for (int k = 0; k < AT_ONCE; k++) {
       const int e = begin + k * BAI_LEVELS_BLOCK + t;
 
       col[k]   = e < end ? L.out_j[e] : 0;
@@ -85,10 +86,10 @@ struct OutsideOfBlock {
   {
     T sum = T(0);
 
-    for (int at = begin; at < end; at += BAI_OUTSIDE_AT_ONCE * BAI_LEVELS_BLOCK) {
+    for (int at = begin; at < end; at += AT_ONCE * BAI_LEVELS_BLOCK) {
       if (at > begin) Meet<WHOLE>(team);
 #pragma unroll
-      for (int k = 0; k < BAI_OUTSIDE_AT_ONCE; k++) {
+      for (int k = 0; k < AT_ONCE; k++) {
         const int e = at + k * BAI_LEVELS_BLOCK + t;
 
         if (at > begin) {
@@ -98,7 +99,7 @@ struct OutsideOfBlock {
         product[k * BAI_LEVELS_BLOCK + t] = value[k] * x[col[k]];
       }
       Meet<WHOLE>(team);
-      for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < BAI_OUTSIDE_AT_ONCE * BAI_LEVELS_BLOCK; k++)
+      for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < AT_ONCE * BAI_LEVELS_BLOCK; k++)
         sum += product[k];
     }
     return sum;
@@ -121,27 +122,20 @@ static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value
 {
   T sum = T(0);
 
-#pragma unroll AT_ONCE
-  for (int e = first; e < end; e += step) sum += value[e] * x[col[e]];
-  return sum;
-}
+  for (int at = first; at < end; at += AT_ONCE * step) {
+    int c[AT_ONCE];
+    T   v[AT_ONCE];
 
-/* OutsideOfBlock::Sum() for long rows, which several threads share. sums is shared memory for a number of each row */
-template <bool WHOLE, typename T>
-static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t, int team, T *sums)
-{
-  for (int begin = 0; begin < BAI_LEVELS_BLOCK; begin += BAI_LEVELS_BLOCK / BAI_LONG_ROW_TEAM) {
-    const int row = begin + t / BAI_LONG_ROW_TEAM, at = row < size ? L.out_first[first + row] : 0,
-              end = row < size ? L.out_first[first + row + 1] : 0;
-    const T sum   = SumOfLanes<BAI_LONG_ROW_TEAM>(
-      SumOfProducts<4>(L.out_j, L.out_a, L.x, at + t % BAI_LONG_ROW_TEAM, end, BAI_LONG_ROW_TEAM));
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int e = at + k * step;
 
-    if (t % BAI_LONG_ROW_TEAM == 0) sums[row] = sum;
+      c[k] = e < end ? col[e] : 0;
+      v[k] = e < end ? value[e] : T(0);
+    }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) sum += v[k] * x[c[k]];
   }
-  Meet<WHOLE>(team);
-  const T sum = sums[t];
-
-  Meet<WHOLE>(team);
   return sum;
 }
 
@@ -176,22 +170,23 @@ static __device__ __forceinline__ void AddAbove(T *above, int begin, int end, T 
   }
 }
 
-/* A row's entries inside its block, in pairs; the first PAIRS are in registers */
-template <typename T, int PAIRS>
+/* A row's entries inside its block, in pairs, or if TEAMS teams share the row, every TEAMS-th pair; the first PAIRS are
+   in registers */
+template <typename T, int PAIRS, int TEAMS = 1>
 struct InsideOfRow {
   const BAIPair<T>     *a;
   const unsigned short *j;
-  int                   pairs; /* pairs of the slice */
+  int                   pairs; /* pairs of the slice, or this team's share */
   T                     value[2 * PAIRS];
   int                   col[2 * PAIRS];
 
   /* Fetches the first pairs of the row of thread t, which is in this slice */
-  __device__ __forceinline__ InsideOfRow(const BAILevelView<T> &L, int slice, int t)
+  __device__ __forceinline__ InsideOfRow(const BAILevelView<T> &L, int slice, int t, int team = 0)
   {
     const int       column = L.pairs ? slice * L.pairs : L.slice[slice];
-    const long long at     = (long long)column * BAI_TEAM + t % BAI_TEAM;
+    const long long at     = (column + (long long)team) * BAI_TEAM + t % BAI_TEAM;
 
-    pairs = L.pairs ? L.pairs : L.slice[slice + 1] - column;
+    pairs = ((L.pairs ? L.pairs : L.slice[slice + 1] - column) - team + TEAMS - 1) / TEAMS;
     a     = L.in_a + at;
     j     = L.in_j + at;
 #pragma unroll
@@ -200,8 +195,8 @@ struct InsideOfRow {
       unsigned short c = 0;
 
       if (k < pairs) {
-        v = a[k * BAI_TEAM];
-        c = j[k * BAI_TEAM];
+        v = a[k * TEAMS * BAI_TEAM];
+        c = j[k * TEAMS * BAI_TEAM];
       }
       value[2 * k]     = v.first;
       value[2 * k + 1] = v.second;
@@ -210,14 +205,14 @@ struct InsideOfRow {
     }
   }
 
-  /* Returns r minus the products of this row with x of the block */
+  /* Returns r minus the products of these entries with x of the block */
   __device__ __forceinline__ T Rest(T r, const T *x) const
   {
 #pragma unroll
     for (int k = 0; k < 2 * PAIRS; k++) r -= value[k] * x[col[k]];
     for (int k = PAIRS; k < pairs; k++) {
-      const BAIPair<T>     v = a[k * BAI_TEAM];
-      const unsigned short c = j[k * BAI_TEAM];
+      const BAIPair<T>     v = a[k * TEAMS * BAI_TEAM];
+      const unsigned short c = j[k * TEAMS * BAI_TEAM];
 
       r -= v.first * x[c & 255];
       r -= v.second * x[c >> 8];
@@ -263,9 +258,9 @@ static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, 
 
 /* Returns x of this thread's row after the local sweeps from number sweep on, starting from x; g is its right-hand side
    minus the products outside the block. Sweeps are in pairs so that buffer indices are constants */
-template <bool WHOLE, typename T, int PAIRS>
+template <bool WHOLE, typename T, int PAIRS, int OUTSIDE>
 static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &inside, T x, T g, T d, T dinv, int sweep,
-                                               int sweeps, int t, int team, VisitRoom<T> &room)
+                                               int sweeps, int t, int team, VisitRoom<T, OUTSIDE> &room)
 {
   for (; sweep + 1 < sweeps; sweep += 2) {
     room.x[0][t] = x;
@@ -284,32 +279,17 @@ static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &insi
 }
 
 /* Restricts the residual inside the block to below, b of the next level; r is the residual of the row without products
-   with x of other rows. Each thread does the aggregate whose rows in the block are child to child_end. MODES: there may
-   be modes */
-template <bool WHOLE, bool MODES, typename T, int PAIRS>
-static __device__ __forceinline__ void RestrictBlock(const BAILevelView<T> &L, int block, T *below,
-                                                     const InsideOfRow<T, PAIRS> &inside, T x, T r, int aggregate,
-                                                     int child, int child_end, int t, int team, VisitRoom<T> &room)
+   with x of other rows. Each thread does the aggregate whose rows in the block are child to child_end */
+template <bool WHOLE, typename T, int PAIRS, int OUTSIDE>
+static __device__ __forceinline__ void RestrictBlock(T *below, const InsideOfRow<T, PAIRS> &inside, T x, T r,
+                                                     int aggregate, int child, int child_end, int t, int team,
+                                                     VisitRoom<T, OUTSIDE> &room)
 {
   Meet<WHOLE>(team); /* buffer 0 may still be read */
   room.x[0][t] = x;
   Meet<WHOLE>(team);
   room.x[1][t] = inside.Rest(r, room.x[0]);
   Meet<WHOLE>(team);
-  if (WHOLE && MODES && L.modes) {
-    const int aggregates = L.aggregate[block], count = (L.aggregate[block + 1] - aggregates) * L.modes,
-              first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block];
-
-    for (int i = t; i < count; i += BAI_LEVELS_BLOCK) {
-      const int c = aggregates + i / L.modes, k = i % L.modes;
-      T         sum = T(0);
-
-      for (int q = L.child[c]; q < L.child[c + 1]; q++)
-        sum += Conj(L.P[(long long)q * L.modes + k]) * room.x[1][q - first];
-      below[(long long)c * L.modes + k] = sum;
-    }
-    return;
-  }
   if (child == child_end) return;
   T sum = T(0);
 
@@ -321,15 +301,16 @@ static __device__ __forceinline__ void RestrictBlock(const BAILevelView<T> &L, i
    L.y, as other blocks read L.x, or to how.z. First completes L.b, and at the end prolongs, and restricts to below, as
    how asks for. follow: the block waits for the previous kernel, and then stops if *done is not 0. PRODUCTS 0: no
    products of the finer level are subtracted */
-template <typename T, bool WHOLE, int PAIRS, int PRODUCTS>
+template <typename T, bool WHOLE, int PAIRS, int PRODUCTS, int OUTSIDE>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
-                                                  int t, int team, VisitRoom<T> &room, bool follow, const int *done)
+                                                  int t, int team, VisitRoom<T, OUTSIDE> &room, bool follow,
+                                                  const int *done)
 {
   const int                   first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block];
   const int                   size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first, p = first + t;
   const bool                  mine = t < size;
   const InsideOfRow<T, PAIRS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t);
-  OutsideOfBlock<T>           outside(L, first, size, t, !how.from_zero);
+  OutsideOfBlock<T, OUTSIDE>  outside(L, first, size, t, !how.from_zero);
   T                           d = T(0), dinv = T(0), extra = T(0), b = T(0), g, x = T(0);
   int                         row = 0, aggregate = 0, child = 0, child_end = 0, above = 0, above_end = 0;
 
@@ -368,9 +349,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   if (!how.from_zero) {
     if (mine) x = L.x[p];
     g += extra * x;
-    if (PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0 && L.has_long)
-      g -= SumLongRows<WHOLE>(L, first, size, t, team, room.product);
-    else g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
+    g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
   } else x = dinv * g;
   d += extra;
 
@@ -381,21 +360,24 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
     if (how.above) AddAbove(how.above, above, above_end, x);
   }
   if (!how.restricts) return;
-  RestrictBlock<WHOLE, PAIRS == BAI_PAIRS_MORE && PRODUCTS == 0>(L, block, below, inside, x, b - (d - extra) * x,
-                                                                 aggregate, child, child_end, t, team, room);
+  RestrictBlock<WHOLE>(below, inside, x, b - (d - extra) * x, aggregate, child, child_end, t, team, room);
 }
 
 /* Subtracts the products with entries outside blocks of the finer level from b of m aggregates, for long rows: a warp
-   for each aggregate, which meanwhile fetches where the entries of its next one are */
+   for each aggregate, which meanwhile fetches where the entries of its next one are. follow, done: as for VisitBlock()
+   */
 template <typename T>
-static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
+static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps, bool follow,
+                                               const int *done)
 {
   enum {
-    AT_ONCE = 8
+    AT_ONCE = 4
   };
   const int lane  = (int)threadIdx.x % BAI_TEAM;
   int       begin = warp < m ? F.out_first[F.child[warp]] : 0, end = warp < m ? F.out_first[F.child[warp + 1]] : 0;
 
+  if (follow) BAIFollow();
+  if (follow && done && *done) return;
   for (int c = warp; c < m; c += warps) {
     const int next = c + warps, next_begin = next < m ? F.out_first[F.child[next]] : 0,
               next_end = next < m ? F.out_first[F.child[next + 1]] : 0;
