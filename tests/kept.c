@@ -341,5 +341,11 @@ int main(int argc, char **argv)
          suffix: aijcusparse
          requires: baicuda cuda
          args: -mat_type aijcusparse -pc_baimg_single false
+      test:
+         suffix: aijcusparse_distributed
+         requires: baicuda cuda
+         nsize: {{2 3}}
+         args: -mat_type aijcusparse -pc_baimg_single false -n 150
+         args: -case same,hardly_other_[nsm]*,direction_turns_[sm]*,wind_turns_natural
 
 TEST*/

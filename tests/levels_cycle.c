@@ -95,6 +95,7 @@ static PetscErrorCode TestWhere(const char name[], PetscInt n)
   for (int values = 0; values < 2; values++) {
     for (int k = 0; k < 2; k++) {
       if (values) PetscCall(MatScale(A[k], 3));
+      if (values) PetscCall(MatShift(A[k], 0.5));
       PetscCall(SetNoise(r[k], 1));
       PetscCall(PCSetUp(pc[k]));
       PetscCall(PCApply(pc[k], r[k], z[k]));
@@ -219,13 +220,15 @@ static PetscErrorCode TestValues(const char name[], PetscInt n)
   PetscCall(CreateMat(name, n, &A));
   PetscCall(CreatePC(A, &pc));
   PetscCall(RoundingOf(pc, &rounding));
-  /* those of elasticity, which are matched, would have other aggregates if they were not all multiplied alike */
-  PetscCall(ChangeValues(A, strcmp(name, "elasticity") ? (PetscReal)0.01 : 0));
-  PetscCall(PCSetUp(pc));
-  PetscCall(CreatePC(A, &fresh));
   PetscCall(MatCreateVecs(A, &r, &z));
   PetscCall(VecDuplicate(r, &w));
   PetscCall(SetNoise(r, 3));
+  PetscCall(PCApply(pc, r, z));
+  /* those of elasticity, which are matched, would have other aggregates if they were not all multiplied alike */
+  PetscCall(ChangeValues(A, strcmp(name, "elasticity") ? (PetscReal)0.01 : 0));
+  PetscCall(MatScale(A, 3)); /* single precision has another scale then */
+  PetscCall(PCSetUp(pc));
+  PetscCall(CreatePC(A, &fresh));
   PetscCall(PCApply(pc, r, z));
   PetscCall(PCApply(fresh, r, w));
   PetscCall(VecNorm(w, NORM_2, &size));

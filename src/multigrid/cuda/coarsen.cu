@@ -488,7 +488,7 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
   *count = 0;
   if (!n) return BAIStatusOf(BAI_OK);
   /* the fields of rows in given aggregates are not known */
-  if (state->field && !state->p.all && level >= state->p.given) {
+  if (state->field && level >= state->p.given) {
     BAITry(BAIKeep(state, n, &L->field));
     CUDATry(cudaMemcpyAsync(L->field, state->field, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
   }
