@@ -289,6 +289,7 @@ int main(int argc, char **argv)
   if (Case("elasticity")) PetscCall(TestElasticity(12, 120));
   if (Case("modes_exact_2d")) PetscCall(TestModesExact(24, 2));
   if (Case("modes_exact_3d")) PetscCall(TestModesExact(9, 3));
+  if (Case("modes_exact_one_level")) PetscCall(TestModesExact(7, 2));
   if (size > 1 && Case("modes_exact_distributed_2d")) PetscCall(TestModesExact(80, 2));
   if (size > 1 && Case("modes_exact_distributed_3d")) PetscCall(TestModesExact(18, 3));
   if (Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 6));

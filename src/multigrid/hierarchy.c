@@ -167,8 +167,8 @@ static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backe
   same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
   if (same && now.state == h->of.state) *work = WORK_NONE;
-  else if (!PetscIsInfOrNanReal((PetscReal)h->info.norm)) *work = WORK_VALUES;
-  /* otherwise aggregates were made from infinite values or NaN */
+  else if (!PetscIsInfOrNanReal((PetscReal)h->info.norm)) /* aggregates were made from finite values */
+    *work = WORK_VALUES;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

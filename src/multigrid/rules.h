@@ -16,14 +16,14 @@ enum {
   BAI_MATCH_LONG = 10,
   /* largest number of rows or points of an aggregate: in the last pass a row may join two others */
   BAI_LEVELS_AGGREGATE = 12,
-  BAI_LEVELS_VISITS    = 4, /* smoothing steps on a last level that is not solved exactly */
-  BAI_LEVELS_PARTS     = 3, /* a level must have at least a third fewer rows than the level above */
-  /* largest number of rows of a level that one thread does on a host. The cycle of the second level is done twice if it
-     has more, that of others if they have more than twice as many: on a GPU it takes as long as on much larger levels,
-     and the second level is worth more */
-  BAI_LEVELS_SMALL = 4096,
-  BAI_LEVELS_ONCE  = 2 * BAI_LEVELS_SMALL,
-  BAI_GRID_LOOKS   = 64, /* number of consecutive rows from which the numbering of a grid is found */
+  BAI_LEVELS_VISITS    = 4,    /* smoothing steps on a last level that is not solved exactly */
+  BAI_LEVELS_PARTS     = 3,    /* a level must have at least a third fewer rows than the level above */
+  BAI_LEVELS_SMALL     = 4096, /* largest number of rows of a level that one thread does on a host */
+  /* largest number of rows of the second level, and of other levels, whose cycle is done once: on a GPU a small level
+     takes as long as a much larger one, and a second cycle is worth most on the second level */
+  BAI_LEVELS_ONCE      = 4096,
+  BAI_LEVELS_ONCE_DEEP = 8192,
+  BAI_GRID_LOOKS       = 64, /* number of consecutive rows from which the numbering of a grid is found */
   /* aggregates are kept if at most n/256 of n rows, or the rows of one, cease to fit */
   BAI_FIT_PART = 256,
   BAI_GRID_ROW = 64, /* largest number of entries of a row of a grid */
@@ -162,7 +162,7 @@ BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
    modes; and all large levels of a matrix that is not Hermitian, which has no overcorrection */
 BAI_INLINE int BAIRepeats(int hermitian, int modes, int level, BAIInt rows)
 {
-  const int large = rows > (level > 1 ? BAI_LEVELS_ONCE : BAI_LEVELS_SMALL);
+  const int large = rows > (level > 1 ? BAI_LEVELS_ONCE_DEEP : BAI_LEVELS_ONCE);
 
   return (level % 2 || !hermitian) && (large || (modes && hermitian));
 }

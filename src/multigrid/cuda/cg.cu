@@ -234,10 +234,16 @@ static dim3 Blocks(BAILevelsState state, long long threads)
   return dim3((unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most));
 }
 
+/* See scale in BAILevelsScalars */
+static BAIReal ScaleOf(BAILevelsState state)
+{
+  return state->single ? state->scale : 0;
+}
+
 BAIStatus BAIDeviceRenewScale(BAILevelsState state)
 {
   if (!state->scalars) return BAIStatusOf(BAI_OK);
-  const BAIReal scale = state->single ? state->scale : 0;
+  const BAIReal scale = ScaleOf(state);
 
   CUDATry(cudaMemcpyAsync(&state->scalars->scale, &scale, sizeof(scale), cudaMemcpyHostToDevice, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
@@ -435,7 +441,7 @@ BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, 
   scalars.abstol     = t->abstol;
   scalars.dtol       = t->dtol;
   scalars.bnorm2     = t->bnorm2;
-  scalars.scale      = state->single ? state->scale : 0;
+  scalars.scale      = ScaleOf(state);
   scalars.factors[0] = scalars.factors[1] = 1;
   progress                                = &state->told->progress;
   CUDATry(cudaStreamSynchronize(state->s.stream)); /* no kernel may write there any longer */

@@ -1,11 +1,12 @@
 /*
    The multigrid cycle on a device, which computes what host/cycle.c does
 
-   A visit to a level is one kernel, with a thread for each row and a thread block for each block of rows. It reads the
-   matrix once, keeps the entries inside the block in registers for the local sweeps, and restricts the residual inside
-   the block. The first visit of the next level subtracts the products with entries outside blocks, for which all blocks
-   must have their new x. The last visit of a level prolongs x to the level above. Kernels fetch constant data while the
-   previous kernel still runs. visit.h has the work in a block
+   A visit to a level is one kernel, with a thread for each row, or four if rows are long, and a thread block for each
+   block of rows. It reads the matrix once, keeps the entries inside the block in registers for the local sweeps, and
+   restricts the residual inside the block. The first visit of the next level, or if rows are long a kernel before it,
+   subtracts the products with entries outside blocks, for which all blocks must have their new x. The last visit of a
+   level prolongs x to the level above. Kernels fetch constant data while the previous kernel still runs. visit.h and
+   visit_long.h have the work in a block
 */
 #include "visit_long.h"
 
@@ -270,7 +271,7 @@ struct Cycle {
     if (last && state->ranks.next) return DoRest(l);
     if (l >= state->tail) return DoTail(l);
     if (last && state->inverse)
-      return BAIFollowWith(state->s, ExactAlone, dim3(1), BAI_TAIL_ALONE, state->single != 0, state->level[0].A.n,
+      return BAIFollowWith(state->s, ExactAlone, dim3(1), BAI_EXACT_THREADS, state->single != 0, state->level[0].A.n,
                            state->inverse, r, z, state->factors, done);
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));

@@ -87,17 +87,23 @@ static BAIStatus Place(BAILevelsState state, int count)
 }
 
 /* Frees the copy of the finest matrix of several ranks, which is stored by places, and the levels that they have made
-   and do not use, up to number made - 1 */
+   and do not use, up to number made - 1. Levels of the transposed matrix may still read aggregates */
 static void FreeMade(BAILevelsState state, int made)
 {
-  BAIDeviceFreeMatrix(state, &state->level[0]);
-  BAIDrop(state, (size_t)state->level[0].A.nnz, &state->negated);
+  BAIRows *A = &state->level[0].A;
+
+  if (state->index) {
+    BAIDrop(state, (size_t)A->n + 1, &A->i);
+    BAIDrop(state, (size_t)A->nnz, &A->j);
+  }
+  if (state->merged) BAIDrop(state, (size_t)A->nnz, &A->a);
+  BAIDrop(state, (size_t)A->nnz, &state->negated);
   state->index = NULL;
   for (int l = state->levels; l < made; l++) {
     BAIDeviceLevel *L   = &state->level[l];
     const size_t    all = (size_t)L->A.n + (size_t)L->A.ghosts;
 
-    BAIDrop(state, (size_t)L->A.n, &L->aggregate);
+    if (state->info.hermitian) BAIDrop(state, (size_t)L->A.n, &L->aggregate);
     BAIDrop(state, all, &L->place);
     BAIDrop(state, all * (size_t)state->p.modes, &L->P);
     BAIDeviceFreeMatrix(state, L);

@@ -180,6 +180,7 @@ struct BAILevelsState_ {
   BAILevelsParameters p;
   /* the first level that one launch does together with all coarser ones; levels if there is none */
   int               levels, tail;
+  size_t            most_shared; /* bytes of shared memory that a thread block of the tail may have */
   BAIDeviceLevel    level[BAI_LEVELS_MOST];
   BAILevelsInfo     info;    /* properties of the matrix, see BAITakeFindings() */
   void             *inverse; /* dense inverse of the last level, by rows; NULL: it is smoothed */

@@ -6,8 +6,9 @@
 #include <cuda_pipeline.h>
 
 enum {
-  PIECES       = 12 * BAI_TAIL_LEVELS + 1, /* arrays of all levels, and the inverse */
-  TAIL_AT_ONCE = 4                         /* entries outside blocks that a thread multiplies before its team meets */
+  ARRAYS       = 12,                           /* arrays of a level that are copied */
+  PIECES       = ARRAYS * BAI_TAIL_LEVELS + 1, /* those of all levels, and the inverse */
+  TAIL_AT_ONCE = 4                             /* entries outside blocks that a thread has in flight */
 };
 
 /* An array that is copied to an offset in shared memory */
@@ -16,13 +17,16 @@ struct TailPiece {
   int         to, bytes;
 };
 
-/* Arguments of the tail. Pointers in level are offsets in shared memory; the last level is solved exactly */
+/* Arguments of the tail. Pointers in level are offsets in shared memory, see LevelIn(); the last level is solved
+   exactly */
 template <typename T>
 struct TailHow {
   BAILevelView<T> level[BAI_TAIL_LEVELS];
   FinerLevel<T>   finer; /* the level above; its child is NULL if its residual is complete */
   TailPiece       piece[PIECES];
-  int             pieces, inverse; /* number; offset */
+  int             pieces;
+  int             inverse;     /* offset of the inverse in shared memory, unless that has no room for it: */
+  const T        *far_inverse; /* NULL, or the inverse in global memory */
   int             last, sweeps;
   T              *b, *x; /* of the first of these levels, in global memory */
   T              *above; /* as in VisitHow; NULL with modes, where the solution is left in x */
@@ -64,8 +68,8 @@ struct TailPlan {
     from                    = reinterpret_cast<const U *>(to);
   }
 
-  /* Takes levels from l on */
-  TailPlan(BAILevelsState state, int l)
+  /* Takes levels from l on. most: bytes of shared memory that a thread block may have */
+  TailPlan(BAILevelsState state, int l, size_t most)
   {
     const BAIDeviceLevel *D = &state->level[l];
 
@@ -101,11 +105,14 @@ struct TailPlan {
       Bring(L.dinv, L.n);
       Bring(L.extra, L.n);
     }
-    const long long m       = state->level[state->levels - 1].A.n;
-    const T        *inverse = static_cast<const T *>(state->inverse);
+    const size_t m       = (size_t)state->level[state->levels - 1].A.n;
+    const T     *inverse = static_cast<const T *>(state->inverse);
 
-    Bring(inverse, m * m);
-    how.inverse = (int)reinterpret_cast<size_t>(inverse);
+    if (used + m * m * sizeof(T) > most) how.far_inverse = inverse;
+    else {
+      Bring(inverse, (long long)(m * m));
+      how.inverse = (int)reinterpret_cast<size_t>(inverse);
+    }
   }
 };
 
@@ -226,6 +233,7 @@ static __global__ __launch_bounds__(Tail<T>::THREADS) void TailCycle(const __gri
     v.from_zero = v.restricts = 1;
     v.sweeps                  = how.sweeps;
     VisitAll<T, TAIL_AT_ONCE>(L, v, below, shared, !l);
+    if (!l) BAIFollow(); /* teams without a block have not done so yet */
     __syncthreads();
     finer = {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_many, L.modes, L.P};
     b     = below;
@@ -237,7 +245,7 @@ static __global__ __launch_bounds__(Tail<T>::THREADS) void TailCycle(const __gri
   for (int i = (int)threadIdx.x; i < last.n && !how.last; i += (int)blockDim.x) rest[i] = b[i];
   __syncthreads();
   if (finer.child) TakeOffAll(finer, last.n, rest);
-  Exact(last.n, rest, reinterpret_cast<const T *>(shared + how.inverse), how.x,
+  Exact(last.n, rest, how.far_inverse ? how.far_inverse : reinterpret_cast<const T *>(shared + how.inverse), how.x,
         how.last ? At(shared, how.level[how.last - 1].y) : how.above,
         how.last ? At(shared, how.level[how.last - 1].child) : how.above_child);
   for (int l = how.last - 1; l >= 0; l--) { /* up, with x and y exchanged */
@@ -256,22 +264,23 @@ static __global__ __launch_bounds__(Tail<T>::THREADS) void TailCycle(const __gri
   }
 }
 
-/* Finds the first level of the tail, with numbers of type T: not the finest one, whose vectors are the caller's. With
-   modes it is the last level, as others have long rows */
+/* Finds the first level of the tail, with numbers of type T: the last level, and others above it, but not the finest
+   one, whose vectors are the caller's. With modes the others have long rows */
 template <typename T>
 static BAIStatus FindTail(BAILevelsState state)
 {
-  const int first = state->p.modes ? state->levels - 1 : 1;
+  const int last = state->levels - 1, first = state->p.modes && last ? last : 1;
   int       device, most;
   size_t    used = 0;
 
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  for (int l = state->levels - 1; l >= first && state->levels - l <= BAI_TAIL_LEVELS; l--) {
-    const size_t wanted = TailPlan<T>(state, l).used;
+  state->most_shared = (size_t)most;
+  for (int l = last; l >= first && last - l < BAI_TAIL_LEVELS; l--) {
+    const size_t wanted = TailPlan<T>(state, l, state->most_shared).used;
 
-    if (state->level[l].A.n > BAI_TAIL_ROWS || wanted > (size_t)most) break;
-    if (l < state->levels - 1 && ViewOf<T>(state, l).has_long) break;
+    if (state->level[l].A.n > BAI_TAIL_ROWS || wanted > state->most_shared) break;
+    if (l < last && ViewOf<T>(state, l).has_long) break;
     used        = wanted;
     state->tail = l;
   }
@@ -289,7 +298,7 @@ BAIStatus BAIFindTail(BAILevelsState state)
 template <typename T>
 static BAIStatus Launch(BAILevelsState state, int l, const int *done)
 {
-  const TailPlan<T>        plan(state, l);
+  const TailPlan<T>        plan(state, l, state->most_shared);
   cudaLaunchAttribute      following;
   const cudaLaunchConfig_t config = BAIConfigOf(dim3(1), Tail<T>::THREADS, plan.used, state->s.stream, state->s.follows,
                                                 &following);

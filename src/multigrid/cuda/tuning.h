@@ -35,8 +35,9 @@ enum {
      as two more launches */
   BAI_TAIL_LEVELS = 8,
   BAI_TAIL_ROWS   = 640,
-  BAI_TAIL_ALONE  = 512, /* threads that solve the only level exactly */
-  /* Other kernels: threads of a block, and thread blocks for each multiprocessor that share all rows */
+  /* Other kernels: threads that solve the only level exactly; threads of a block, and thread blocks for each
+     multiprocessor that share all rows */
+  BAI_EXACT_THREADS = 512,
   BAI_SOLVE_THREADS = 256,
   BAI_SOLVE_WAVES   = 8,
   /* Exchange between ranks: x that a thread has in flight, and number of thread blocks, all of which must run at the

@@ -363,9 +363,8 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   RestrictBlock<WHOLE>(below, inside, x, b - (d - extra) * x, aggregate, child, child_end, t, team, room);
 }
 
-/* Subtracts the products with entries outside blocks of the finer level from b of m aggregates, for long rows: a warp
-   for each aggregate, which meanwhile fetches where the entries of its next one are. follow, done: as for VisitBlock()
-   */
+/* Subtracts the products with entries outside blocks of the finer level from b of m aggregates: a warp for each
+   aggregate, which meanwhile fetches where the entries of its next one are. follow, done: as for VisitBlock() */
 template <typename T>
 static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps, bool follow,
                                                const int *done)

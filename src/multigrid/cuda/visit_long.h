@@ -74,7 +74,7 @@ static __device__ __forceinline__ void BeginRestriction(const BAILevelView<T> &L
 template <typename T>
 static __device__ __forceinline__ void RestrictLong(int modes, int first, int count, const LongRoom<T> &room, T *below)
 {
-  const int lane = (int)threadIdx.x % BAI_TEAM, columns = modes ? modes : 1;
+  const int lane = (int)threadIdx.x % BAI_TEAM, columns = BAIColumnsOfP(modes);
 
   for (int i = (int)threadIdx.x / BAI_TEAM; i < count * columns; i += BAI_LONG_THREADS / BAI_TEAM) {
     const int c = i / columns, k = i % columns, end = room.child[c + 1] - first;
@@ -150,5 +150,5 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
   if (!team) room.x[t] = rest;
   __pipeline_wait_prior(0);
   __syncthreads();
-  RestrictLong(L.modes, first, count, room, below + (long long)aggregate * (L.modes ? L.modes : 1));
+  RestrictLong(L.modes, first, count, room, below + BAIRowsOfNext(aggregate, L.modes));
 }

@@ -241,8 +241,9 @@ const BAIFace BAIFaceMG =
 
    An application is one cycle. On each level the cycle smooths from a zero guess, $x = S b$, corrects x by the coarser
    levels for the residual, and smooths again, $x = x + S (b - A x)$. S does `local_iters` damped Jacobi sweeps inside
-   each block of up to 128 rows, all blocks in parallel. On every second level of more than 4096 rows the cycle is a
-   W-cycle. A last level of at most 128 rows is solved by its dense inverse.
+   each block of up to 128 rows, all blocks in parallel. On the second level, if it has more than 4096 rows, and on
+   every second one from there on of more than 8192 rows the cycle is a W-cycle. A last level of at most 128 rows is
+   solved by its dense inverse.
 
    Rows of a coarse level are aggregates of a few strongly coupled rows of the finer level: on a grid in natural
    ordering boxes of two points in each direction of strong coupling, otherwise pairs of pairs of rows. Blocks consist
@@ -251,8 +252,8 @@ const BAIFace BAIFaceMG =
 
    If A is Hermitian and positive definite, or negative definite, so is the cycle, which is a fixed linear operator: any
    `KSP` may use it. Other matrices get aggregates by $|a_{ij} + \bar a_{ji}|$, coarse matrices without overcorrection,
-   and W-cycles on all levels of more than 4096 rows. Use these with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence
-   is not guaranteed.
+   and W-cycles on all levels below the finest one that are as large. Use these with `KSPGMRES`, `KSPFGMRES` or
+   `KSPBCGS`; convergence is not guaranteed.
 
    `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose of the cycle up to rounding. If A is
    not Hermitian, the first call sets up levels of $A^T$ with the aggregates and damping of the levels of A, which
