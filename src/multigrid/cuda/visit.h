@@ -297,6 +297,28 @@ static __device__ __forceinline__ void RestrictBlock(T *below, const InsideOfRow
   below[aggregate] = sum;
 }
 
+/* The data of the row at place p that a visit fetches before it needs x: its diagonal entry and the like, its number if
+   the caller's vectors are read or written, and its rows of the level above. Zeros if the row is not mine */
+template <typename T>
+struct RowOfVisit {
+  T   d, dinv, extra;
+  int row, above, above_end;
+
+  __device__ __forceinline__ RowOfVisit(const BAILevelView<T> &L, const VisitHow<T> &how, int p, bool mine)
+      : d(T(0)), dinv(T(0)), extra(T(0)), row(0), above(0), above_end(0)
+  {
+    if (!mine) return;
+    if (how.above) {
+      above     = how.above_child[p];
+      above_end = how.above_child[p + 1];
+    }
+    d    = L.d[p];
+    dinv = L.dinv[p];
+    if (L.extra) extra = L.extra[p];
+    if (how.row) row = how.row[p];
+  }
+};
+
 /* Smooths one block by BAI_LEVELS_BLOCK threads, of which t is one: x = S b, or x = x + S (b - A x). The new x goes to
    L.y, as other blocks read L.x, or to how.z. First completes L.b, and at the end prolongs, and restricts to below, as
    how asks for. follow: the block waits for the previous kernel, and then stops if *done is not 0. PRODUCTS 0: no
@@ -311,25 +333,16 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   const bool                  mine = t < size;
   const InsideOfRow<T, PAIRS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t);
   OutsideOfBlock<T, OUTSIDE>  outside(L, first, size, t, !how.from_zero);
-  T                           d = T(0), dinv = T(0), extra = T(0), b = T(0), g, x = T(0);
-  int                         row = 0, aggregate = 0, child = 0, child_end = 0, above = 0, above_end = 0;
+  T                           b = T(0), g, x = T(0);
+  int                         aggregate = 0, child = 0, child_end = 0;
 
   if (how.restricts && L.aggregate[block] + t < L.aggregate[block + 1]) {
     aggregate = L.aggregate[block] + t;
     child     = L.child[aggregate] - first;
     child_end = L.child[aggregate + 1] - first;
   }
-  if (mine) {
-    if (how.above) {
-      above     = how.above_child[p];
-      above_end = how.above_child[p + 1];
-    }
-    d    = L.d[p];
-    dinv = L.dinv[p];
-    if (L.extra) extra = L.extra[p];
-    if (how.row) row = how.row[p];
-  }
-  T finer = T(0);
+  const RowOfVisit<T> at(L, how, p, mine);
+  T                   finer = T(0);
 
   if constexpr (PRODUCTS > 0) {
     if (how.finer.child)
@@ -338,7 +351,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   } else if (follow) BAIFollow();
   if (follow && done && *done) return;
   if (mine && how.r) {
-    b      = T(how.r[row] * how.factors[0]);
+    b      = T(how.r[at.row] * how.factors[0]);
     L.b[p] = b;
   } else if (mine) b = L.b[p];
   if (PRODUCTS && mine) {
@@ -348,19 +361,18 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   g = b;
   if (!how.from_zero) {
     if (mine) x = L.x[p];
-    g += extra * x;
+    g += at.extra * x;
     g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
-  } else x = dinv * g;
-  d += extra;
+  } else x = at.dinv * g;
 
-  x = SweepBlock<WHOLE>(inside, x, g, d, dinv, how.from_zero ? 1 : 0, how.sweeps, t, team, room);
+  x = SweepBlock<WHOLE>(inside, x, g, at.d + at.extra, at.dinv, how.from_zero ? 1 : 0, how.sweeps, t, team, room);
   if (mine) {
-    if (how.z) how.z[row] = BAIScalar(x) * how.factors[1];
+    if (how.z) how.z[at.row] = BAIScalar(x) * how.factors[1];
     else L.y[p] = x;
-    if (how.above) AddAbove(how.above, above, above_end, x);
+    if (how.above) AddAbove(how.above, at.above, at.above_end, x);
   }
   if (!how.restricts) return;
-  RestrictBlock<WHOLE>(below, inside, x, b - (d - extra) * x, aggregate, child, child_end, t, team, room);
+  RestrictBlock<WHOLE>(below, inside, x, b - at.d * x, aggregate, child, child_end, t, team, room);
 }
 
 /* Subtracts the products with entries outside blocks of the finer level from b of m aggregates: a warp for each

@@ -98,7 +98,7 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
   const bool mine = t < size;
   const InsideOfRow<T, BAI_LONG_PAIRS, BAI_LONG_TEAMS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t, team);
   T                                                    d = T(0), dinv = T(0), extra = T(0), b = T(0), x = T(0), g;
-  int row = 0, above = 0, above_end = 0, aggregate = 0, count = 0, begin[BAI_LONG_ROUNDS], end[BAI_LONG_ROUNDS];
+  int aggregate = 0, count = 0, begin[BAI_LONG_ROUNDS], end[BAI_LONG_ROUNDS];
 
   if (how.restricts) {
     aggregate = L.aggregate[block];
@@ -111,20 +111,12 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
     begin[k] = q < size && !how.from_zero ? L.out_first[first + q] : 0;
     end[k]   = q < size && !how.from_zero ? L.out_first[first + q + 1] : 0;
   }
-  if (mine) {
-    if (how.above && !team) {
-      above     = how.above_child[p];
-      above_end = how.above_child[p + 1];
-    }
-    d    = L.d[p];
-    dinv = L.dinv[p];
-    if (L.extra) extra = L.extra[p];
-    if (how.row) row = how.row[p];
-  }
+  const RowOfVisit<T> at(L, how, p, mine);
+
   if (how.restricts) BeginRestriction(L, first, size, aggregate, count, room);
   BAIFollow();
   if (done && *done) return;
-  if (mine) b = how.r ? T(how.r[row] * how.factors[0]) : L.b[p];
+  if (mine) b = how.r ? T(how.r[at.row] * how.factors[0]) : L.b[p];
   if (mine && how.r && !team) L.b[p] = b;
   g = b;
   if (!how.from_zero) {
@@ -133,19 +125,18 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
     SumOutside(L, begin, end, sums);
     if (mine) x = L.x[p];
     __syncthreads();
-    g += extra * x;
+    g += at.extra * x;
     g -= sums[t];
-  } else x = dinv * g;
-  d += extra;
+  } else x = at.dinv * g;
   for (int sweep = how.from_zero ? 1 : 0; sweep < how.sweeps; sweep++)
-    x += dinv * RestInBlock(inside, g - d * x, x, t, team, room);
+    x += at.dinv * RestInBlock(inside, g - (at.d + at.extra) * x, x, t, team, room);
   if (mine && !team) {
-    if (how.z) how.z[row] = BAIScalar(x) * how.factors[1];
+    if (how.z) how.z[at.row] = BAIScalar(x) * how.factors[1];
     else L.y[p] = x;
-    if (how.above) AddAbove(how.above, above, above_end, x);
+    if (how.above) AddAbove(how.above, at.above, at.above_end, x);
   }
   if (!how.restricts) return;
-  const T rest = RestInBlock(inside, b - (d - extra) * x, x, t, team, room);
+  const T rest = RestInBlock(inside, b - at.d * x, x, t, team, room);
 
   if (!team) room.x[t] = rest;
   __pipeline_wait_prior(0);
