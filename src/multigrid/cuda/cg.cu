@@ -24,7 +24,6 @@ struct BAILevelsScalars_ {
   BAIReal        rtol, abstol, dtol;
   int            its, done, reason;
   unsigned       arrived;
-  BAIReal        scale; /* scale of the matrix in the levels; 0: they have the precision of r, and nothing is scaled */
   BAIReal        factors[2];
 };
 
@@ -34,11 +33,11 @@ static __device__ inline BAIReal Dot(BAIScalar x, BAIScalar y)
   return BAIRealPart(BAIConj(x) * y);
 }
 
-/* Sets the factors of r and z in a cycle for a residual of this norm */
-static __host__ __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
+/* Sets the factors of r and z in a cycle for a residual of this norm. scale: see ScaleOf() */
+static __host__ __device__ inline void SetFactors(BAIReal scale, BAIReal norm, BAIReal (&factors)[2])
 {
-  s->factors[0] = s->scale > 0 && norm > 0 ? BAIScaleOf(ilogb((double)norm)) : 1;
-  s->factors[1] = s->scale > 0 ? s->scale / s->factors[0] : 1;
+  factors[0] = scale > 0 && norm > 0 ? BAIScaleOf(ilogb((double)norm)) : 1;
+  factors[1] = scale > 0 ? scale / factors[0] : 1;
 }
 
 /* w = A u; then r^H u, u^H w and u^H s determine the next direction and its step, or end the solve with a reason */
@@ -102,13 +101,11 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
 }
 
 /* Updates directions, x and r, computes the norm of r, decides whether the solve ends, and tells the host */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(int n, const __grid_constant__ BAIFarSums far,
-                                                                   BAIScalar *__restrict__ p, BAIScalar *__restrict__ s,
-                                                                   BAIScalar *__restrict__ x, BAIScalar *__restrict__ r,
-                                                                   const BAIScalar *__restrict__ u,
-                                                                   const BAIScalar *__restrict__ w, BAIReal *partial,
-                                                                   BAILevelsScalars  *scalars,
-                                                                   BAILevelsProgress *progress, int sequence)
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(
+  int n, BAIReal scale, const __grid_constant__ BAIFarSums far, BAIScalar *__restrict__ p, BAIScalar *__restrict__ s,
+  BAIScalar *__restrict__ x, BAIScalar *__restrict__ r, const BAIScalar *__restrict__ u,
+  const BAIScalar *__restrict__ w, BAIReal *partial, BAILevelsScalars *scalars, BAILevelsProgress *progress,
+  int sequence)
 {
   BAIReal sum[1] = {0};
 
@@ -134,19 +131,17 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(int n, const 
   scalars->its++;
   scalars->reason = BAIReasonToEnd(sum[0], scalars->tol2, scalars->most2);
   scalars->done   = scalars->reason != BAI_LEVELS_ITS;
-  SetFactors(scalars, sqrt(sum[0]));
+  SetFactors(scale, sqrt(sum[0]), scalars->factors);
   Tell(scalars, progress, sequence);
 }
 
 /*
    r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances; p and s become zero, so CG restarts
 */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIRows A, BAIFarRows between,
-                                                                  const __grid_constant__ BAIFarSums far,
-                                                                  const BAIScalar *b, const BAIScalar *x, int zero,
-                                                                  BAIScalar *r, BAIScalar *p, BAIScalar *s,
-                                                                  BAIReal *partial, BAILevelsScalars *scalars,
-                                                                  BAILevelsProgress *progress, int sequence)
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(
+  BAIRows A, BAIFarRows between, const __grid_constant__ BAIFarSums far, const BAIScalar *b, const BAIScalar *x,
+  int zero, BAIReal scale, BAIScalar *r, BAIScalar *p, BAIScalar *s, BAIReal *partial, BAILevelsScalars *scalars,
+  BAILevelsProgress *progress, int sequence)
 {
   BAI_ROOM_FOR_PRODUCTS(room, CAREFUL_ROOM);
   BAIReal sum[2] = {0, 0};
@@ -177,7 +172,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(BAIRows A, BAI
   scalars->most2        = scalars->dtol * scalars->dtol * scalars->bnorm2;
   scalars->reason       = BAIReasonToEnd(sum[0], scalars->tol2, 0);
   scalars->done         = scalars->reason != BAI_LEVELS_ITS;
-  SetFactors(scalars, sqrt(sum[0]));
+  SetFactors(scale, sqrt(sum[0]), scalars->factors);
   Tell(scalars, progress, sequence);
 }
 
@@ -207,8 +202,8 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, co
 }
 
 /* Computes a norm of r, stored in rnorm2, and the factors of r and z for a cycle outside CG */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, const BAIScalar *r, BAIReal *partial,
-                                                                 BAILevelsScalars *scalars)
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, BAIReal scale, const BAIScalar *r,
+                                                                 BAIReal *partial, BAILevelsScalars *scalars)
 {
   BAIReal sum[1] = {0};
 
@@ -222,7 +217,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, const BA
   /* The sum of the maxima of all threads is as good a scale as the largest of them */
   if (!SumUp(sum, partial, &scalars->arrived, BAIFarSums{})) return;
   scalars->rnorm2 = sum[0];
-  SetFactors(scalars, sum[0]);
+  SetFactors(scale, sum[0], scalars->factors);
 }
 
 /* The grid for a number of threads, with at most BAI_SOLVE_WAVES thread blocks for each multiprocessor */
@@ -234,20 +229,10 @@ static dim3 Blocks(BAILevelsState state, long long threads)
   return dim3((unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most));
 }
 
-/* See scale in BAILevelsScalars */
+/* The scale of the matrix in the levels; 0: they have the precision of r, and nothing is scaled */
 static BAIReal ScaleOf(BAILevelsState state)
 {
   return state->single ? state->scale : 0;
-}
-
-BAIStatus BAIDeviceRenewScale(BAILevelsState state)
-{
-  if (!state->scalars) return BAIStatusOf(BAI_OK);
-  const BAIReal scale = ScaleOf(state);
-
-  CUDATry(cudaMemcpyAsync(&state->scalars->scale, &scale, sizeof(scale), cudaMemcpyHostToDevice, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(BAI_OK);
 }
 
 /* Allocates the scalars and partial sums of a solve, at the first one */
@@ -263,22 +248,21 @@ static BAIStatus Prepare(BAILevelsState state)
   scalars.factors[0] = scalars.factors[1] = 1;
   CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));
   state->factors = (BAIReal *)((char *)state->scalars + offsetof(BAILevelsScalars, factors));
-  return BAIDeviceRenewScale(state);
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Replaces the factors of this rank by those for the largest norm of all ranks, which a cycle of all ranks needs. Waits
    for the device */
 static BAIStatus AgreeOnFactors(BAILevelsState state)
 {
-  BAILevelsScalars s = {};
-  BAIReal          norm;
+  BAIReal norm, factors[2];
 
   CUDATry(cudaMemcpyAsync(&norm, &state->scalars->rnorm2, sizeof(norm), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   if (state->ranks.largest(state->ranks.context, &norm)) return BAIDeviceGivenUp();
-  s.scale = state->scale;
-  SetFactors(&s, norm);
-  CUDATry(cudaMemcpyAsync(state->factors, s.factors, sizeof(s.factors), cudaMemcpyHostToDevice, state->s.stream));
+  SetFactors(ScaleOf(state), norm, factors);
+  CUDATry(cudaMemcpyAsync(state->factors, factors, sizeof(factors), cudaMemcpyHostToDevice, state->s.stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -288,7 +272,8 @@ BAIStatus BAIDeviceApplyTo(BAILevelsState state, const BAIScalar *r, BAIScalar *
 
   BAITry(Prepare(state));
   if (state->single) {
-    BAITry(BAIFollowWith(state->s, Norm, Blocks(state, n), BAI_SOLVE_THREADS, n, r, state->partial, state->scalars));
+    BAITry(BAIFollowWith(state->s, Norm, Blocks(state, n), BAI_SOLVE_THREADS, n, ScaleOf(state), r, state->partial,
+                         state->scalars));
     if (state->p.all) BAITry(AgreeOnFactors(state));
   }
   return BAIDeviceCycle(state, r, z, NULL);
@@ -318,8 +303,8 @@ static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
   BAITry(BAIDeviceExchangeVector(state, v.u, done));
   BAITry(BAIFollowWith(state->s, Product, grid, BAI_SOLVE_THREADS, A, state->between, state->sums, v.u, v.r, v.s, v.w,
                        state->partial, state->scalars));
-  return BAIFollowWith(state->s, Update, grid, BAI_SOLVE_THREADS, A.n, state->sums, v.p, v.s, v.d, v.r, v.u, v.w,
-                       state->partial, state->scalars, &state->told->progress, sequence);
+  return BAIFollowWith(state->s, Update, grid, BAI_SOLVE_THREADS, A.n, ScaleOf(state), state->sums, v.p, v.s, v.d, v.r,
+                       v.u, v.w, state->partial, state->scalars, &state->told->progress, sequence);
 }
 
 /* Waits until the device has reported this sequence number */
@@ -363,8 +348,9 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
 
   if (!zero) BAITry(BAIDeviceExchangeVector(state, v.x, NULL));
   Begin<<<Blocks(state, A.n), BAI_SOLVE_THREADS, 0, state->s.stream>>>(A, state->between, state->sums, v.b, v.x, zero,
-                                                                       v.r, v.p, v.s, state->partial, state->scalars,
-                                                                       &state->told->progress, sequence);
+                                                                       ScaleOf(state), v.r, v.p, v.s, state->partial,
+                                                                       state->scalars, &state->told->progress,
+                                                                       sequence);
   CUDATry(cudaGetLastError());
   return WaitFor(state, sequence);
 }
@@ -441,7 +427,6 @@ BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, 
   scalars.abstol     = t->abstol;
   scalars.dtol       = t->dtol;
   scalars.bnorm2     = t->bnorm2;
-  scalars.scale      = ScaleOf(state);
   scalars.factors[0] = scalars.factors[1] = 1;
   progress                                = &state->told->progress;
   CUDATry(cudaStreamSynchronize(state->s.stream)); /* no kernel may write there any longer */

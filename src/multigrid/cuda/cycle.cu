@@ -208,12 +208,15 @@ struct Cycle {
     }
     /* the smaller number pays off in single precision */
     constexpr int few     = sizeof(T) > sizeof(float) ? BAI_PAIRS_MORE : BAI_PAIRS_FEW;
-    const int     threads = L.has_long ? (int)BAI_LONG_THREADS : (int)BAI_LEVELS_BLOCK;
-    const auto    kernel  = L.has_long ? VisitLong<T>
-          : D->few                     ? how.finer.child ? Visit<T, few, BAI_FINER_AT_ONCE> : Visit<T, few, 0>
-                              : how.finer.child ? Visit<T, BAI_PAIRS_MORE, BAI_FINER_AT_ONCE>
-                                       : Visit<T, BAI_PAIRS_MORE, 0>;
+    auto          kernel  = D->few ? Visit<T, few, 0> : Visit<T, BAI_PAIRS_MORE, 0>;
+    int           threads = BAI_LEVELS_BLOCK;
 
+    if (how.finer.child)
+      kernel = D->few ? Visit<T, few, BAI_FINER_AT_ONCE> : Visit<T, BAI_PAIRS_MORE, BAI_FINER_AT_ONCE>;
+    if (L.has_long) {
+      kernel  = VisitLong<T>;
+      threads = BAI_LONG_THREADS;
+    }
     BAITry(BAIFollowWith(state->s, kernel, dim3((unsigned)D->blocks), threads, L, how, below, done));
     void *x = D->x;
 

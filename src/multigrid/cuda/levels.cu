@@ -131,8 +131,7 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
   BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, state->p.all ? state->ranks.levels : state->levels));
   if (state->p.all) FreeMade(state, made);
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
-  BAITry(BAIFindTail(state)); /* also with new values, as diagonal entries may need an extra array then */
-  return BAIDeviceRenewScale(state);
+  return BAIFindTail(state); /* also with new values, as diagonal entries may need an extra array then */
 }
 
 BAIStatus BAIDeviceTakeValues(BAILevelsState state, const BAIMatrix *matrix, const BAIInt *ghost)

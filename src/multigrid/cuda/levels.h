@@ -320,10 +320,8 @@ BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int 
 BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
 bool      BAIDeviceSolves(BAILevelsState);
 BAIStatus BAIDeviceGivenUp(void);
-/* cg.cu: to = -from; take the scale of new values; z = a cycle for r outside CG, by all ranks together;
-   BAILevelsSolve() for vectors on the device */
+/* cg.cu: to = -from; z = a cycle for r outside CG, by all ranks together; BAILevelsSolve() for vectors on the device */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
-BAIStatus BAIDeviceRenewScale(BAILevelsState);
 BAIStatus BAIDeviceApplyTo(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceConjugateGradients(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero,
                                       const BAITolerances *, BAILevelsMonitor, void *context, BAILevelsSolution *);

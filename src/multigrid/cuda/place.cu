@@ -89,9 +89,10 @@ static __global__ __launch_bounds__(THREADS) void Cut(const Fill *levels, BAISpr
   }
 }
 
-/* Sets slice to the pairs of the widest row of each slice inside blocks, and out_first to the entries outside of the
-   row at each place, for prefix sums; adds all entries inside to those found, and raises widest to those of the widest
-   row. A thread block for each of the most blocks */
+/* Counts entries, by a thread block for each block of a level. Prefix sums will turn the counts into places. For each
+   slice, slice gets the number of pairs inside the block of its widest row. For each place, out_first gets the number
+   of entries outside the block of its row. found->inside grows by the number of entries inside blocks, and
+   found->widest becomes at least the number of those in the widest row */
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(const Fill *levels, BAISpread spread)
 {
   const BAIShare share = BAIShareOf(spread);
@@ -244,13 +245,14 @@ static bool IsPlaced(BAILevelsState state, const BAIDeviceLevel *L)
   return L->A.n && (L->m || !BAIIsExact(&state->p, L->A.n));
 }
 
-/* The distance of the first aggregates of blocks at which no block is too large, and the largest number of blocks,
-   which includes those of rows in no aggregate */
+/* Blocks begin with the first aggregate at or behind each multiple of a step. Returns the largest step at which no
+   block is too large */
 static int StepOf(const BAIDeviceLevel *L)
 {
   return BAI_LEVELS_BLOCK - (L->most > 1 ? L->most : 1) + 1;
 }
 
+/* The largest number of blocks, with those of rows in no aggregate */
 static int MostBlocks(const BAIDeviceLevel *L)
 {
   return L->A.n / StepOf(L) + 4;

@@ -27,7 +27,8 @@ static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar
   return (a - (sum - part)) + (b - part);
 }
 
-/* RowsTimes() for long rows: BAI_LONG_ROW_TEAM lanes share a row. mine and mine_end are those of this lane's row */
+/* RowsTimes() for long rows: BAI_LONG_ROW_TEAM lanes share a row. The entries of the row of this lane are mine to
+   mine_end - 1 */
 template <bool CAREFUL>
 static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, int mine, int mine_end, const BAIScalar *x,
                                                  BAIScalar *lost)

@@ -6,8 +6,8 @@
 #include <cuda_pipeline.h>
 
 enum {
-  ARRAYS       = 12,                           /* arrays of a level that are copied */
-  PIECES       = ARRAYS * BAI_TAIL_LEVELS + 1, /* those of all levels, and the inverse */
+  ARRAYS       = 12,                           /* arrays that a tail copies for each level */
+  PIECES       = ARRAYS * BAI_TAIL_LEVELS + 1, /* arrays that it copies at most, with the inverse */
   TAIL_AT_ONCE = 4                             /* entries outside blocks that a thread has in flight */
 };
 
@@ -89,9 +89,9 @@ struct TailPlan {
 
       L   = ViewOf<T>(state, l + k);
       L.b = reinterpret_cast<T *>(Take(size));
+      if (k == how.last) break;
       L.x = reinterpret_cast<T *>(Take(size));
       L.y = reinterpret_cast<T *>(Take(size));
-      if (k == how.last) break;
       Bring(L.first, L.blocks + 1);
       Bring(L.aggregate, L.blocks + 1);
       Bring(L.child, L.m + 1);
@@ -235,7 +235,7 @@ static __global__ __launch_bounds__(Tail<T>::THREADS) void TailCycle(const __gri
     VisitAll<T, TAIL_AT_ONCE>(L, v, below, shared, !l);
     if (!l) BAIFollow(); /* teams without a block have not done so yet */
     __syncthreads();
-    finer = {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_many, L.modes, L.P};
+    finer = FinerOf(L, static_cast<const T *>(L.y));
     b     = below;
   }
   if (done && *done) return;

@@ -444,11 +444,18 @@ static BAILevelView<T> ViewOf(BAILevelsState state, int l)
   return L;
 }
 
-/* Level l as the finer level of the next one, after its visit, when the new x is in x */
+/* A level as the finer level of the next one, after its visit, which has computed x */
+template <typename T>
+static __host__ __device__ __forceinline__ FinerLevel<T> FinerOf(const BAILevelView<T> &L, const T *x)
+{
+  return {L.child, L.out_first, L.out_j, L.out_a, x, L.has_many, L.modes, L.P};
+}
+
+/* FinerOf() for level l, whose new x is in x */
 template <typename T>
 static FinerLevel<T> FinerAfterVisit(BAILevelsState state, int l)
 {
   const BAILevelView<T> L = ViewOf<T>(state, l);
 
-  return {L.child, L.out_first, L.out_j, L.out_a, L.x, L.has_many, L.modes, L.P};
+  return FinerOf(L, static_cast<const T *>(L.x));
 }

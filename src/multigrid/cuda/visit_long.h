@@ -1,7 +1,7 @@
 /*
-   A visit to a block of a level whose rows have many entries: BAI_LONG_TEAMS teams of BAI_LEVELS_BLOCK threads share
-   the entries of each row. Thread t of every team has the same x, that of row t. visit.h has the visit by one team, and
-   what its arguments mean
+   A visit to a block of a level whose rows have many entries. BAI_LONG_TEAMS teams, each of BAI_LEVELS_BLOCK threads,
+   share the entries of each row. In every team, thread t computes x of row t. visit.h has the visit by one team, and
+   explains the arguments
 */
 #pragma once
 
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
   const int  size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first;
   const bool mine = t < size;
   const InsideOfRow<T, BAI_LONG_PAIRS, BAI_LONG_TEAMS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t, team);
-  T                                                    d = T(0), dinv = T(0), extra = T(0), b = T(0), x = T(0), g;
+  T                                                    b = T(0), x = T(0), g;
   int aggregate = 0, count = 0, begin[BAI_LONG_ROUNDS], end[BAI_LONG_ROUNDS];
 
   if (how.restricts) {
