@@ -119,6 +119,60 @@ static PetscErrorCode TestWhere(const char name[], PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On a GPU one row or block is read in the place of equal ones, if others are few: cycles and solves are those of the
+   host, where the first apart diagonal entries differ from all others, and with new values */
+static PetscErrorCode TestAlike(PetscInt apart)
+{
+  Mat A[2];
+  Vec shift, r[2], z[2];
+  PC  pc[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace3d", 64, &A[0]));
+  PetscCall(MatCreateVecs(A[0], &shift, NULL));
+  for (PetscInt row = 0; row < apart; row++)
+    PetscCall(VecSetValue(shift, row, (PetscScalar)6 + (PetscReal)row / (PetscReal)apart, INSERT_VALUES));
+  for (PetscInt row = apart; row < 64 * 64 * 64; row++) PetscCall(VecSetValue(shift, row, 6.0, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(shift));
+  PetscCall(VecAssemblyEnd(shift));
+  PetscCall(MatDiagonalSet(A[0], shift, INSERT_VALUES));
+  PetscCall(MatConvert(A[0], MATAIJ, MAT_INITIAL_MATRIX, &A[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreatePC(A[k], &pc[k]));
+    PetscCall(MatCreateVecs(A[k], &r[k], &z[k]));
+  }
+  for (int values = 0; values < 2; values++) {
+    PetscInt  its[2];
+    PetscReal norm, size, rounding = 0;
+
+    for (int k = 0; k < 2; k++) {
+      if (values) PetscCall(MatShift(A[k], 0.5));
+      PetscCall(SetNoise(r[k], 1));
+      PetscCall(PCSetUp(pc[k]));
+      PetscCall(PCApply(pc[k], r[k], z[k]));
+      PetscCall(IterationsOf(A[k], KSPBAI, PETSC_DECIDE, &its[k]));
+    }
+    PetscCall(RoundingOf(pc[0], &rounding));
+    PetscCall(VecNorm(z[1], NORM_2, &size));
+    PetscCall(VecCopy(z[1], r[0]));
+    PetscCall(VecAXPY(r[0], -1.0, z[0]));
+    PetscCall(VecNorm(r[0], NORM_2, &norm));
+    PetscCall(Expect(norm <= rounding * size, "%d rows apart, values number %d: a cycle differs by %g of %g",
+                     (int)apart, values, (double)norm, (double)size));
+    PetscCall(Expect(its[0] > 0 && its[0] <= its[1] + 1 && its[1] <= its[0] + 1,
+                     "%d rows apart, values number %d: %d iterations, %d on the host", (int)apart, values, (int)its[0],
+                     (int)its[1]));
+  }
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PCDestroy(&pc[k]));
+    PetscCall(VecDestroy(&r[k]));
+    PetscCall(VecDestroy(&z[k]));
+    PetscCall(MatDestroy(&A[k]));
+  }
+  PetscCall(VecDestroy(&shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The cycle of -A is minus the cycle of A, also where all ranks have all rows of the finest level */
 static PetscErrorCode TestNegative(PetscInt n)
 {
@@ -537,6 +591,9 @@ int main(int argc, char **argv)
   if (Case("where_mesh")) PetscCall(TestWhere("mesh", 340));
   if (Case("where_jumps3d")) PetscCall(TestWhere("jumps3d", 48));
   if (Case("where_elasticity")) PetscCall(TestWhere("elasticity", 32));
+  if (Case("alike_all")) PetscCall(TestAlike(0));
+  if (Case("alike_most")) PetscCall(TestAlike(10000));
+  if (Case("alike_few")) PetscCall(TestAlike(100000));
   if (Case("reused")) PetscCall(TestReused());
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
@@ -579,6 +636,11 @@ int main(int argc, char **argv)
          timeoutfactor: 3
          requires: baicuda cuda
          args: -mat_type aijcusparse -pc_baimg_single false -case where
+      test:
+         suffix: aijcusparse_alike
+         timeoutfactor: 3
+         requires: baicuda cuda
+         args: -mat_type aijcusparse -pc_baimg_single true -case alike
       test:
          suffix: aijcusparse_ranks
          timeoutfactor: 3

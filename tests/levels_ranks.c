@@ -310,6 +310,14 @@ int main(int argc, char **argv)
          requires: baicuda cuda
          nsize: 2
          args: -mat_type aijcusparse -options_left no -case ranks
+      # single precision is given, as otherwise a failed solve is done again in native precision
+      test:
+         suffix: aijcusparse_single
+         timeoutfactor: 5
+         requires: baicuda cuda
+         nsize: {{2 3}}
+         args: -mat_type aijcusparse -options_left no -pc_baimg_single true
+         args: -case ranks_laplace2d,ranks_laplace3d,ranks_mesh
       test:
          suffix: aijcusparse_scatter
          timeoutfactor: 3

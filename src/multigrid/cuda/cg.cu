@@ -40,29 +40,38 @@ static __host__ __device__ inline void SetFactors(BAIReal scale, BAIReal norm, B
   factors[1] = scale > 0 ? scale / factors[0] : 1;
 }
 
-/* w = A u; then r^H u, u^H w and u^H s determine the next direction and its step, or end the solve with a reason */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Product(BAIRows A, BAIFarRows between,
-                                                                    const __grid_constant__ BAIFarSums far,
-                                                                    const BAIScalar *u, const BAIScalar *r,
-                                                                    const BAIScalar *s, BAIScalar *w, BAIReal *partial,
-                                                                    BAILevelsScalars *scalars)
+/* w = A u; then r^H u, u^H w and u^H s determine the next direction and its step, or end the solve with a reason. u is
+   scaled[] times the second factor. ALIKE: one row of each kind is read */
+template <typename T, bool ALIKE>
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS, ALIKE ? BAI_LIKE_BLOCKS : 4) void Product(
+  BAIRows A, BAIAlikeRows alike, BAIFarRows between, const __grid_constant__ BAIFarSums far, const T *scaled,
+  const BAIScalar *r, const BAIScalar *s, BAIScalar *w, BAIReal *partial, BAILevelsScalars *scalars)
 {
   BAI_ROOM_FOR_PRODUCTS(room, 1);
   BAIReal sum[SUMS] = {0, 0, 0};
 
   BAIFollow();
   if (scalars->done) return;
+  const BAIReal factor = scalars->factors[1];
+
   for (long long first = (blockIdx.x * (long long)BAI_SOLVE_WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
        first += (long long)gridDim.x * BAI_SOLVE_THREADS) {
-    BAIScalar       value = RowsTimes<false>(A, first, u, room, NULL);
-    const long long row   = first + threadIdx.x % BAI_TEAM;
+    const long long row  = first + threadIdx.x % BAI_TEAM;
+    const bool      is   = row < A.n;
+    const BAIScalar mine = is ? BAIScalar(scaled[row]) : BAIScalar(0), rest = is ? r[row] : BAIScalar(0),
+                    old = is ? s[row] : BAIScalar(0);
+    BAIScalar value     = 0;
 
-    if (row >= A.n) continue;
-    value  = GhostsTimes<false>(between, row, value, NULL);
+    if constexpr (!ALIKE) value = RowsTimes<false>(A, first, scaled, room, NULL);
+    if (!is) continue;
+    if constexpr (ALIKE) value = LikeRowTimes<false>(alike, A, (int)row, scaled, NULL);
+    value             = factor * GhostsTimes<false, T>(between, row, value, NULL);
+    const BAIScalar u = factor * mine;
+
     w[row] = value;
-    sum[0] += Dot(r[row], u[row]);
-    sum[1] += Dot(u[row], value);
-    sum[2] += Dot(u[row], s[row]);
+    sum[0] += Dot(rest, u);
+    sum[1] += Dot(u, value);
+    sum[2] += Dot(u, old);
   }
   if (!SumUp(sum, partial, &scalars->arrived, far)) return;
   if (BAINextDirection(&scalars->direction, sum[0], sum[1], sum[2])) return;
@@ -100,12 +109,13 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
   return BAIStatusOf(BAI_OK);
 }
 
-/* Updates directions, x and r, computes the norm of r, decides whether the solve ends, and tells the host */
+/* Updates directions, with u as in Product(), x and r, computes the norm of r, decides whether the solve ends, and
+   tells the host */
+template <typename T>
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(
   int n, BAIReal scale, const __grid_constant__ BAIFarSums far, BAIScalar *__restrict__ p, BAIScalar *__restrict__ s,
-  BAIScalar *__restrict__ x, BAIScalar *__restrict__ r, const BAIScalar *__restrict__ u,
-  const BAIScalar *__restrict__ w, BAIReal *partial, BAILevelsScalars *scalars, BAILevelsProgress *progress,
-  int sequence)
+  BAIScalar *__restrict__ x, BAIScalar *__restrict__ r, const T *__restrict__ scaled, const BAIScalar *__restrict__ w,
+  BAIReal *partial, BAILevelsScalars *scalars, BAILevelsProgress *progress, int sequence)
 {
   BAIReal sum[1] = {0};
 
@@ -114,11 +124,12 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(
     if (!blockIdx.x && !threadIdx.x) Tell(scalars, progress, sequence);
     return;
   }
-  const BAIReal alpha = scalars->direction.alpha, beta = scalars->direction.beta;
+  const BAIReal alpha = scalars->direction.alpha, beta = scalars->direction.beta, factor = scalars->factors[1];
 
   for (long long i = blockIdx.x * (long long)BAI_SOLVE_THREADS + threadIdx.x; i < n;
        i += (long long)gridDim.x * BAI_SOLVE_THREADS) {
-    const BAIScalar direction = u[i] + beta * p[i], product = w[i] + beta * s[i], rest = r[i] - alpha * product;
+    const BAIScalar direction = factor * BAIScalar(scaled[i]) + beta * p[i], product = w[i] + beta * s[i],
+                    rest = r[i] - alpha * product;
 
     p[i] = direction;
     s[i] = product;
@@ -139,9 +150,9 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Update(
    r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances; p and s become zero, so CG restarts
 */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(
-  BAIRows A, BAIFarRows between, const __grid_constant__ BAIFarSums far, const BAIScalar *b, const BAIScalar *x,
-  int zero, BAIReal scale, BAIScalar *r, BAIScalar *p, BAIScalar *s, BAIReal *partial, BAILevelsScalars *scalars,
-  BAILevelsProgress *progress, int sequence)
+  BAIRows A, BAIAlikeRows alike, BAIFarRows between, const __grid_constant__ BAIFarSums far, const BAIScalar *b,
+  const BAIScalar *x, int zero, BAIReal scale, BAIScalar *r, BAIScalar *p, BAIScalar *s, BAIReal *partial,
+  BAILevelsScalars *scalars, BAILevelsProgress *progress, int sequence)
 {
   BAI_ROOM_FOR_PRODUCTS(room, CAREFUL_ROOM);
   BAIReal sum[2] = {0, 0};
@@ -149,11 +160,13 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(
   for (long long first = (blockIdx.x * (long long)BAI_SOLVE_WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
        first += (long long)gridDim.x * BAI_SOLVE_THREADS) {
     BAIScalar       lost  = 0;
-    BAIScalar       value = zero ? BAIScalar(0) : RowsTimes<CAREFUL_ROOM == 2>(A, first, x, room, &lost);
+    const bool      whole = !zero && !alike.kind; /* warps do rows together */
+    BAIScalar       value = whole ? RowsTimes<CAREFUL_ROOM == 2>(A, first, x, room, &lost) : BAIScalar(0);
     const long long row   = first + threadIdx.x % BAI_TEAM;
 
     if (row >= A.n) continue;
-    if (!zero) value = GhostsTimes<CAREFUL_ROOM == 2>(between, row, value, &lost);
+    if (!zero && !whole) value = LikeRowTimes<CAREFUL_ROOM == 2>(alike, A, (int)row, x, &lost);
+    if (!zero) value = GhostsTimes<CAREFUL_ROOM == 2, BAIScalar>(between, row, value, &lost);
     const BAIScalar rest = b[row] - value - lost;
 
     r[row] = rest;
@@ -177,7 +190,8 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(
 }
 
 /* Computes the norms of D^-1 r and D^-1 b, where D is the diagonal of A. Rows without a diagonal entry do not count */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, const __grid_constant__ BAIFarSums far,
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, BAIAlikeRows alike,
+                                                                   const __grid_constant__ BAIFarSums far,
                                                                    const BAIScalar *b, const BAIScalar *r,
                                                                    BAIReal *partial, BAILevelsScalars *scalars,
                                                                    BAILevelsProgress *progress, int sequence)
@@ -186,10 +200,11 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, co
 
   for (long long row = blockIdx.x * (long long)BAI_SOLVE_THREADS + threadIdx.x; row < A.n;
        row += (long long)gridDim.x * BAI_SOLVE_THREADS) {
-    BAIReal w = 0;
+    const BAIAlikeRow like = LikeOf(alike, A, (int)row);
+    BAIReal           w    = 0;
 
-    for (int e = A.i[row]; e < A.i[row + 1] && !(w > 0); e++)
-      if (A.j[e] == row && A.a[e] != BAIScalar(0)) w = 1 / BAIAggregateMagnitude(A.a[e]);
+    for (int e = like.begin; e < like.end && !(w > 0); e++)
+      if (A.j[e] == like.row && A.a[e] != BAIScalar(0)) w = 1 / BAIAggregateMagnitude(A.a[e]);
     const BAIScalar wr = w * r[row], wb = w * b[row]; /* whose squares are in range even if w^2 is not */
 
     sum[0] += Dot(wr, wr);
@@ -220,10 +235,10 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Norm(int n, BAIReal 
   SetFactors(scale, sum[0], scalars->factors);
 }
 
-/* The grid for a number of threads, with at most BAI_SOLVE_WAVES thread blocks for each multiprocessor */
-static dim3 Blocks(BAILevelsState state, long long threads)
+/* The grid for a number of threads, with at most so many thread blocks for each multiprocessor */
+static dim3 Blocks(BAILevelsState state, long long threads, int blocks = BAI_SOLVE_WAVES)
 {
-  const long long most   = (long long)state->s.processors * BAI_SOLVE_WAVES,
+  const long long most   = (long long)state->s.processors * blocks,
                   wanted = (threads + BAI_SOLVE_THREADS - 1) / BAI_SOLVE_THREADS;
 
   return dim3((unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most));
@@ -276,12 +291,13 @@ BAIStatus BAIDeviceApplyTo(BAILevelsState state, const BAIScalar *r, BAIScalar *
                          state->scalars));
     if (state->p.all) BAITry(AgreeOnFactors(state));
   }
-  return BAIDeviceCycle(state, r, z, NULL);
+  return BAIDeviceCycle(state, r, z, NULL, NULL);
 }
 
 struct Vectors {
   const BAIScalar *b;
-  BAIScalar       *x, *r, *p, *s, *u, *w;
+  BAIScalar       *x, *r, *p, *s, *w;
+  void            *u; /* in the precision of the cycle, see Product() */
   BAIScalar       *d; /* the correction to be added to x, or x itself if that was zero */
 };
 
@@ -291,26 +307,38 @@ static BAIRows MatrixOf(BAILevelsState state)
   return state->p.all ? state->own : state->level[0].A;
 }
 
-/* Starts the kernels of an iteration: the cycle for r, with the result u, products of A with u, and updates of x and
-   r */
+/* Where kernels report what has this sequence number. Of two, as one more iteration may be running */
+static BAILevelsProgress *ProgressOf(BAILevelsState state, int sequence)
+{
+  return &state->told->progress[sequence % 2];
+}
+
+/* Starts the kernels of an iteration: the cycle for r, with the result u in numbers of type T, products of A with u,
+   and updates of x and r */
+template <typename T>
 static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
 {
-  const BAIRows A    = MatrixOf(state);
-  const dim3    grid = Blocks(state, A.n);
-  const int    *done = (const int *)((const char *)state->scalars + offsetof(BAILevelsScalars, done));
+  const BAIRows A      = MatrixOf(state);
+  const bool    alike  = sizeof(T) < sizeof(BAIScalar) && state->alike.kind;
+  const int    *done   = (const int *)((const char *)state->scalars + offsetof(BAILevelsScalars, done));
+  T *const      u      = static_cast<T *>(v.u);
+  auto          kernel = Product<T, false>;
 
-  BAITry(BAIDeviceCycle(state, v.r, v.u, done));
-  BAITry(BAIDeviceExchangeVector(state, v.u, done));
-  BAITry(BAIFollowWith(state->s, Product, grid, BAI_SOLVE_THREADS, A, state->between, state->sums, v.u, v.r, v.s, v.w,
+  if constexpr (sizeof(T) < sizeof(BAIScalar)) kernel = alike ? Product<T, true> : kernel;
+  BAITry(BAIDeviceCycle(state, v.r, NULL, u, done));
+  BAITry(BAIDeviceExchangeVector(state, state->single != 0, u, done));
+  BAITry(BAIFollowWith(state->s, kernel, alike ? Blocks(state, A.n, BAI_LIKE_BLOCKS) : Blocks(state, A.n),
+                       BAI_SOLVE_THREADS, A, state->alike, state->between, state->sums, u, v.r, v.s, v.w,
                        state->partial, state->scalars));
-  return BAIFollowWith(state->s, Update, grid, BAI_SOLVE_THREADS, A.n, ScaleOf(state), state->sums, v.p, v.s, v.d, v.r,
-                       v.u, v.w, state->partial, state->scalars, &state->told->progress, sequence);
+  return BAIFollowWith(state->s, Update<T>, Blocks(state, A.n), BAI_SOLVE_THREADS, A.n, ScaleOf(state), state->sums,
+                       v.p, v.s, v.d, v.r, u, v.w, state->partial, state->scalars, ProgressOf(state, sequence),
+                       sequence);
 }
 
 /* Waits until the device has reported this sequence number */
 static BAIStatus WaitFor(BAILevelsState state, int sequence)
 {
-  volatile int *told = &state->told->progress.sequence;
+  volatile int *told = &ProgressOf(state, sequence)->sequence;
 
   for (long spins = 1; *told < sequence; spins++) {
     if (spins % 4096) continue;
@@ -329,11 +357,11 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
 static BAIStatus FindScaled(BAILevelsState state, const Vectors &v, int sequence, BAILevelsSolution *s)
 {
   const BAIRows            A        = MatrixOf(state);
-  const BAILevelsProgress *progress = &state->told->progress;
+  const BAILevelsProgress *progress = ProgressOf(state, sequence);
 
-  Scaled<<<Blocks(state, A.n), BAI_SOLVE_THREADS, 0, state->s.stream>>>(A, state->sums, v.b, v.r, state->partial,
-                                                                        state->scalars, &state->told->progress,
-                                                                        sequence);
+  Scaled<<<Blocks(state, A.n), BAI_SOLVE_THREADS, 0, state->s.stream>>>(A, state->alike, state->sums, v.b, v.r,
+                                                                        state->partial, state->scalars,
+                                                                        ProgressOf(state, sequence), sequence);
   CUDATry(cudaGetLastError());
   BAITry(WaitFor(state, sequence));
   s->scaled   = (BAIReal)sqrt(progress->scaled2);
@@ -346,47 +374,52 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
 {
   const BAIRows A = MatrixOf(state);
 
-  if (!zero) BAITry(BAIDeviceExchangeVector(state, v.x, NULL));
-  Begin<<<Blocks(state, A.n), BAI_SOLVE_THREADS, 0, state->s.stream>>>(A, state->between, state->sums, v.b, v.x, zero,
-                                                                       ScaleOf(state), v.r, v.p, v.s, state->partial,
-                                                                       state->scalars, &state->told->progress,
-                                                                       sequence);
+  if (!zero) BAITry(BAIDeviceExchangeVector(state, false, v.x, NULL));
+  Begin<<<Blocks(state, A.n), BAI_SOLVE_THREADS, 0, state->s.stream>>>(A, state->alike, state->between, state->sums,
+                                                                       v.b, v.x, zero, ScaleOf(state), v.r, v.p, v.s,
+                                                                       state->partial, state->scalars,
+                                                                       ProgressOf(state, sequence), sequence);
   CUDATry(cudaGetLastError());
   return WaitFor(state, sequence);
 }
 
 /* Iterates until the device, the monitor or BAIStalls() ends the solve, or enough iterations are done. Sets its, rnorm
-   and reason of s; counts sequence up to the number of the last iteration launched */
+   and reason of s, whose start has been reported with number sequence; counts sequence up to the number of the last
+   iteration launched */
 static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances *t, BAILevelsMonitor monitor,
                      void *context, int *sequence, BAILevelsSolution *s)
 {
-  BAILevelsProgress *progress = &state->told->progress;
-  const int          begin    = *sequence;
-  double             before   = progress->rnorm2;
-  BAIStall           stall;
-  bool               stalls = false;
+  const BAILevelsProgress *progress = ProgressOf(state, *sequence);
+  int                      seen     = *sequence;                     /* the last iteration whose norm is known, */
+  double                   norm2 = progress->rnorm2, before = norm2; /* its norm, and the one before */
+  BAIStall                 stall;
+  bool                     stalls = false;
 
   s->reason = BAI_LEVELS_ITS;
-  BAIStallBegin(&stall, (int)s->its, before);
+  BAIStallBegin(&stall, (int)s->its, norm2);
   for (BAIInt launched = 0; s->its + launched < t->max_it;) {
-    BAITry(Iterate(state, v, ++*sequence));
+    ++*sequence;
+    BAITry(state->single ? Iterate<BAISingle>(state, v, *sequence) : Iterate<BAIScalar>(state, v, *sequence));
     launched++;
-    /* Launch one iteration ahead, unless the norm is likely to meet the tolerance in this one; ranks, whose kernels
-       wait for each other, must all launch the same ones */
-    const bool soon = monitor || state->p.all ||
-      (progress->rnorm2 > 0 && progress->rnorm2 * progress->rnorm2 <= 4 * before * (double)state->tol2);
-    const int wait = soon ? *sequence : *sequence - 1;
+    /* Launch one iteration ahead, unless the norm is likely to meet the tolerance in this one. All ranks, whose kernels
+       wait for each other, know the same norms, and so launch the same iterations */
+    const bool soon = monitor || (norm2 > 0 && norm2 * norm2 <= 4 * before * (double)state->tol2);
+    const int  wait = soon ? *sequence : *sequence - 1;
 
-    if (wait <= begin) continue;
-    before = progress->rnorm2;
+    if (wait <= seen) continue;
     BAITry(WaitFor(state, wait));
-    if (monitor && monitor(context, (BAIInt)progress->its, (BAIReal)sqrt(progress->rnorm2))) break;
+    progress = ProgressOf(state, wait);
+    seen     = wait;
+    before   = norm2;
+    norm2    = progress->rnorm2;
+    if (monitor && monitor(context, (BAIInt)progress->its, (BAIReal)sqrt(norm2))) break;
     if (progress->done) break;
     /* otherwise the monitor checks it */
-    stalls = !monitor && !t->fixed && BAIStalls(&stall, progress->its, progress->rnorm2);
+    stalls = !monitor && !t->fixed && BAIStalls(&stall, progress->its, norm2);
     if (stalls) break;
   }
   BAITry(WaitFor(state, *sequence));
+  progress = ProgressOf(state, *sequence);
   s->its   = (BAIInt)progress->its;
   s->rnorm = (BAIReal)sqrt(progress->rnorm2);
   if (progress->done) s->reason = (BAILevelsReason)progress->reason;
@@ -413,27 +446,31 @@ BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, 
                                       const BAITolerances *t, BAILevelsMonitor monitor, void *context,
                                       BAILevelsSolution *s)
 {
-  const size_t       n       = (size_t)state->level[0].A.n;
-  BAILevelsScalars   scalars = {};
-  BAILevelsProgress *progress;
-  Vectors            v;
-  int                sequence = 0;
+  const size_t     n       = (size_t)state->level[0].A.n;
+  BAILevelsScalars scalars = {};
+  Vectors          v;
+  int              sequence = 0;
 
   *s = BAILevelsSolution{};
   BAITry(Prepare(state));
-  if (!state->work) BAITry(BAICUDAAllocate(&state->s, 5 * n * sizeof(BAIScalar), &state->work));
-  v            = {b, x, state->work, state->work + n, state->work + 2 * n, state->work + 3 * n, state->work + 4 * n, x};
-  scalars.rtol = t->rtol;
+  BAIScalar *&work = state->work;
+
+  if (!work) BAITry(BAICUDAAllocate(&state->s, n * (4 * sizeof(BAIScalar) + BAISizeOfNumbers(state)), &work));
+  v                  = {b, x, work, work + n, work + 2 * n, work + 3 * n, work + 4 * n, x};
+  scalars.rtol       = t->rtol;
   scalars.abstol     = t->abstol;
   scalars.dtol       = t->dtol;
   scalars.bnorm2     = t->bnorm2;
   scalars.factors[0] = scalars.factors[1] = 1;
-  progress                                = &state->told->progress;
-  CUDATry(cudaStreamSynchronize(state->s.stream)); /* no kernel may write there any longer */
-  progress->sequence = 0;
+  CUDATry(cudaStreamSynchronize(state->s.stream)); /* no kernel may report any longer */
+  for (BAILevelsProgress &progress : state->told->progress) progress.sequence = 0;
   CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));
+  if (!state->rows_known && state->single) BAITry(BAILikeRows(state, MatrixOf(state)));
+  state->rows_known = true;
   if (guess_zero) CUDATry(cudaMemsetAsync(x, 0, n * sizeof(*x), state->s.stream));
   BAITry(Start(state, v, guess_zero, ++sequence));
+  const BAILevelsProgress *progress = ProgressOf(state, sequence);
+
   s->bnorm  = (BAIReal)sqrt(progress->bnorm2);
   s->rnorm0 = s->rnorm    = (BAIReal)sqrt(progress->rnorm2);
   s->reason               = (BAILevelsReason)progress->reason;
@@ -455,7 +492,7 @@ BAIStatus BAIDeviceConjugateGradients(BAILevelsState state, const BAIScalar *b, 
       Add<<<BAIGrid((long long)n, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, 0, state->s.stream>>>((long long)n, false, v.d,
                                                                                                x);
     BAITry(Start(state, v, 0, ++sequence));
-    s->rnorm = (BAIReal)sqrt(progress->rnorm2);
+    s->rnorm = (BAIReal)sqrt(ProgressOf(state, sequence)->rnorm2);
     if (t->scaled > 0) BAITry(FindScaled(state, v, ++sequence, s));
     if (BAITestRun(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason)) break;
     s->reason = BAI_LEVELS_ITS;

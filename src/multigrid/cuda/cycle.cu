@@ -11,25 +11,35 @@
 #include "visit_long.h"
 
 /* Number of thread blocks that must fit on a multiprocessor */
-static constexpr int LeastBlocks(size_t size, int pairs, int products)
+static constexpr int LeastBlocks(size_t size, int pairs, bool all, int products, bool zero)
 {
-  return size > sizeof(float) ? 6 : pairs == BAI_PAIRS_FEW && products == 0 ? 10 : 8;
+  if (size > sizeof(float)) return 6;
+  if (products) return 8;
+  if (!all) return 9;
+  return pairs > BAI_PAIRS_FEW ? 10 : zero ? 16 : 10;
 }
 
 /* VisitBlock() with a thread block for each block of the level */
-template <typename T, int PAIRS, int PRODUCTS>
-static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
-                                    LeastBlocks(sizeof(T), PAIRS, PRODUCTS)) void Visit(BAILevelView<T> L,
-                                                                                        VisitHow<T> how, T *below,
-                                                                                        const int *done)
+template <typename T, int PAIRS, bool ALL, int PRODUCTS, bool ZERO>
+static __global__ __launch_bounds__(BAI_LEVELS_BLOCK, LeastBlocks(sizeof(T), PAIRS, ALL, PRODUCTS, ZERO)) void Visit(
+  BAILevelView<T> L, VisitHow<T> how, T *below, const int *done)
 {
   using Room                = VisitRoom<T, BAI_OUTSIDE_AT_ONCE>;
   constexpr size_t products = PRODUCTS * BAI_LEVELS_BLOCK * sizeof(T);
   __shared__ __align__(16) unsigned char room[products > sizeof(Room) ? products : sizeof(Room)];
 
   Trigger();
-  VisitBlock<T, true, PAIRS, PRODUCTS>(L, how, below, (int)blockIdx.x, (int)threadIdx.x, 0,
-                                       *reinterpret_cast<Room *>(room), true, done);
+  VisitBlock<T, true, PAIRS, ALL, PRODUCTS, ZERO>(L, how, below, (int)blockIdx.x, (int)threadIdx.x, 0,
+                                                  *reinterpret_cast<Room *>(room), true, done);
+}
+
+/* The kernel for a visit from zero, with products of the finer level, or neither */
+template <typename T, int PAIRS, bool ALL>
+static auto VisitOf(bool zero, bool products)
+{
+  return products ? Visit<T, PAIRS, ALL, BAI_FINER_AT_ONCE, ALL>
+    : zero        ? Visit<T, PAIRS, ALL, 0, ALL>
+                  : Visit<T, PAIRS, ALL, 0, false>;
 }
 
 /* VisitLongBlock() with a thread block for each block of the level */
@@ -127,9 +137,9 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void AddModes(bool single
   else AddModesTo<BAIScalar>(p, c, modes, P, over, e, x);
 }
 
-/* Solves the only level exactly, by one thread block: z = A^-1 r, where factors scale r and z */
+/* Solves the only level exactly, by one thread block: z = A^-1 r, where factors scale r and z; or u if z is NULL */
 template <typename T>
-static __device__ __forceinline__ void SolveAlone(int m, const void *inverse, const BAIScalar *r, BAIScalar *z,
+static __device__ __forceinline__ void SolveAlone(int m, const void *inverse, const BAIScalar *r, BAIScalar *z, void *u,
                                                   const BAIReal *factors)
 {
   __shared__ __align__(16) unsigned char room[BAI_LEVELS_COARSEST * sizeof(T)];
@@ -140,18 +150,20 @@ static __device__ __forceinline__ void SolveAlone(int m, const void *inverse, co
   for (int i = (int)threadIdx.x / BAI_TEAM; i < m; i += (int)blockDim.x / BAI_TEAM) {
     const T x = ExactRow(m, static_cast<const T *>(inverse), b, i);
 
-    if (threadIdx.x % BAI_TEAM == 0) z[i] = BAIScalar(x) * factors[1];
+    if (threadIdx.x % BAI_TEAM) continue;
+    if (z) z[i] = BAIScalar(x) * factors[1];
+    else static_cast<T *>(u)[i] = x;
   }
 }
 
-/* z = A^{-1} r if there is only one level */
-static __global__ void ExactAlone(bool single, int m, const void *inverse, const BAIScalar *r, BAIScalar *z,
+/* z or u = A^{-1} r if there is only one level */
+static __global__ void ExactAlone(bool single, int m, const void *inverse, const BAIScalar *r, BAIScalar *z, void *u,
                                   const BAIReal *factors, const int *done)
 {
   BAIFollow();
   if (done && *done) return;
-  if (single) SolveAlone<BAISingle>(m, inverse, r, z, factors);
-  else SolveAlone<BAIScalar>(m, inverse, r, z, factors);
+  if (single) SolveAlone<BAISingle>(m, inverse, r, z, u, factors);
+  else SolveAlone<BAIScalar>(m, inverse, r, z, u, factors);
 }
 
 template <typename T>
@@ -159,6 +171,7 @@ struct Cycle {
   BAILevelsState   state;
   const BAIScalar *r;
   BAIScalar       *z;
+  void            *u;
   const int       *done;
 
   /* Subtracts the products with entries outside the blocks of the finer level from b of a level */
@@ -200,19 +213,22 @@ struct Cycle {
       }
     }
     if (!l && from_zero) how.r = r;
-    if (!l && ends) how.z = z;
-    if (how.r || how.z) how.row = D->row;
+    if (!l && ends) {
+      how.z = z;
+      how.u = static_cast<T *>(u);
+    }
+    if (!l && (from_zero || ends)) how.row = D->row;
     if (ends && l && !state->p.modes) {
       how.above       = static_cast<T *>(D[-1].x);
       how.above_child = D[-1].child;
     }
-    /* the smaller number pays off in single precision */
-    constexpr int few     = sizeof(T) > sizeof(float) ? BAI_PAIRS_MORE : BAI_PAIRS_FEW;
-    auto          kernel  = D->few ? Visit<T, few, 0> : Visit<T, BAI_PAIRS_MORE, 0>;
-    int           threads = BAI_LEVELS_BLOCK;
+    auto kernel  = VisitOf<T, BAI_PAIRS_MORE, false>(from_zero, how.finer.child);
+    int  threads = BAI_LEVELS_BLOCK;
 
-    if (how.finer.child)
-      kernel = D->few ? Visit<T, few, BAI_FINER_AT_ONCE> : Visit<T, BAI_PAIRS_MORE, BAI_FINER_AT_ONCE>;
+    if constexpr (sizeof(T) <= sizeof(float)) { /* in native precision this does not pay off */
+      if (D->widest <= BAI_PAIRS_MORE) kernel = VisitOf<T, BAI_PAIRS_MORE, true>(from_zero, how.finer.child);
+      if (D->widest <= BAI_PAIRS_FEW) kernel = VisitOf<T, BAI_PAIRS_FEW, true>(from_zero, how.finer.child);
+    }
     if (L.has_long) {
       kernel  = VisitLong<T>;
       threads = BAI_LONG_THREADS;
@@ -275,7 +291,7 @@ struct Cycle {
     if (l >= state->tail) return DoTail(l);
     if (last && state->inverse)
       return BAIFollowWith(state->s, ExactAlone, dim3(1), BAI_EXACT_THREADS, state->single != 0, state->level[0].A.n,
-                           state->inverse, r, z, state->factors, done);
+                           state->inverse, r, z, u, state->factors, done);
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
     if (l + 1 < state->levels - 1 &&
@@ -288,7 +304,7 @@ struct Cycle {
   }
 };
 
-/* Sets z to one cycle for r, or to two with parameter twice */
+/* Does one cycle for r, or two with parameter twice */
 template <typename T>
 static BAIStatus Cycles(const Cycle<T> &cycle)
 {
@@ -298,7 +314,8 @@ static BAIStatus Cycles(const Cycle<T> &cycle)
   return twice ? cycle.Run(0, 0, true) : BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceCycle(BAILevelsState state, const BAIScalar *r, BAIScalar *z, const int *done)
+BAIStatus BAIDeviceCycle(BAILevelsState state, const BAIScalar *r, BAIScalar *z, void *u, const int *done)
 {
-  return state->single ? Cycles(Cycle<BAISingle>{state, r, z, done}) : Cycles(Cycle<BAIScalar>{state, r, z, done});
+  return state->single ? Cycles(Cycle<BAISingle>{state, r, z, u, done})
+                       : Cycles(Cycle<BAIScalar>{state, r, z, u, done});
 }

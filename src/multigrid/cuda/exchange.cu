@@ -249,6 +249,13 @@ bool BAIDeviceSolves(BAILevelsState state)
   return state->sums.ranks > 1 && state->own.i && !state->info.negative;
 }
 
+/* Numbers of an exchange: of the vector, and in mailboxes. Those of vectors are native in mailboxes */
+enum Numbers {
+  NATIVE,
+  SINGLE,
+  SINGLE_BY_NATIVE
+};
+
 /* Calls get(k) and then put(k, value) for k from first + t to last in steps of step, several gets before the first
    put */
 template <typename T, typename Get, typename Put>
@@ -266,36 +273,36 @@ static __device__ __forceinline__ void Copy(int first, int last, int t, int step
   }
 }
 
-/* Sends x of rows to the mailboxes of other ranks */
-template <typename T>
+/* Sends x of rows, of type T, to the mailboxes of other ranks, as numbers of type M */
+template <typename T, typename M>
 static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, int odd, const void *from, int t, int step)
 {
   const T *const x = static_cast<const T *>(from);
 
   for (int p = 0; p < h.peers; p++) {
     const int first = h.peer[p].first;
-    T *const  to    = static_cast<T *>(h.peer[p].to[odd]);
+    M *const  to    = static_cast<M *>(h.peer[p].to[odd]);
 
     Copy<T>(
       first, h.peer[p].last, t, step, [&](int k) { return x[h.place[k]]; },
-      [&](int k, T value) { BAIStoreFar(to + (k - first), value); });
+      [&](int k, T value) { BAIStoreFar(to + (k - first), M(value)); });
   }
 }
 
-/* Copies x of ghosts from the mailbox to its place behind x of the rows */
-template <typename T>
+/* Copies x of ghosts, of type T, from the mailbox, where it has type M, to its place behind x of the rows */
+template <typename T, typename M>
 static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int odd, void *ghosts, int t, int step)
 {
-  const T *const box = static_cast<const T *>(h.box[odd]);
+  const M *const box = static_cast<const M *>(h.box[odd]);
 
-  Copy<T>(
+  Copy<M>(
     0, h.ghosts, t, step, [&](int g) { return BAILoadFar(box + g); },
-    [&](int g, T value) { static_cast<T *>(ghosts)[g] = value; });
+    [&](int g, M value) { static_cast<T *>(ghosts)[g] = T(value); });
 }
 
 /* Sends x, then the number of the exchange to the flags of the other ranks; receives x of ghosts when all of them have
    arrived. All thread blocks must run at the same time */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool single, BAIDeviceHalo h, const void *x,
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(Numbers numbers, BAIDeviceHalo h, const void *x,
                                                                         void *ghosts, const int *done,
                                                                         unsigned *arrived, int *stalled,
                                                                         int *stalled_host)
@@ -307,8 +314,9 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool sin
             odd = (int)(number & 1);
 
   if (stop) return;
-  if (single) Send<BAISingle>(h, odd, x, t, step);
-  else Send<BAIScalar>(h, odd, x, t, step);
+  if (numbers == NATIVE) Send<BAIScalar, BAIScalar>(h, odd, x, t, step);
+  else if (numbers == SINGLE) Send<BAISingle, BAISingle>(h, odd, x, t, step);
+  else Send<BAISingle, BAIScalar>(h, odd, x, t, step);
   __syncthreads();
   /* for all threads of the block, after the barrier */
   if (!threadIdx.x) BAIFenceFar();
@@ -324,13 +332,14 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(bool sin
       stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
   }
   __syncthreads();
-  if (single) Receive<BAISingle>(h, odd, ghosts, t, step);
-  else Receive<BAIScalar>(h, odd, ghosts, t, step);
+  if (numbers == NATIVE) Receive<BAIScalar, BAIScalar>(h, odd, ghosts, t, step);
+  else if (numbers == SINGLE) Receive<BAISingle, BAISingle>(h, odd, ghosts, t, step);
+  else Receive<BAISingle, BAIScalar>(h, odd, ghosts, t, step);
 }
 
 /* Exchanges x of ghosts by one kernel, in stream order. The host does not wait, so an error may belong to an earlier
    exchange */
-static BAIStatus Directly(BAILevelsState state, bool single, const BAIDeviceHalo &h, const void *x, void *ghosts,
+static BAIStatus Directly(BAILevelsState state, Numbers numbers, const BAIDeviceHalo &h, const void *x, void *ghosts,
                           const int *done)
 {
   const int each = BAI_SOLVE_THREADS * BAI_EXCHANGE_AT_ONCE, most = h.sends > h.ghosts ? h.sends : h.ghosts,
@@ -338,14 +347,14 @@ static BAIStatus Directly(BAILevelsState state, bool single, const BAIDeviceHalo
 
   BAITry(BAIFollowWith(state->s, ExchangeFar,
                        dim3((unsigned)(blocks < BAI_EXCHANGE_BLOCKS ? blocks : BAI_EXCHANGE_BLOCKS)), BAI_SOLVE_THREADS,
-                       single, h, x, ghosts, done, state->arrived, state->stalled, &state->told->stalled));
+                       numbers, h, x, ghosts, done, state->arrived, state->stalled, &state->told->stalled));
   return BAIStatusOf(state->told->stalled ? BAI_ERR_ABSENT : BAI_OK);
 }
 
-BAIStatus BAIDeviceExchangeVector(BAILevelsState state, const BAIScalar *x, const int *done)
+BAIStatus BAIDeviceExchangeVector(BAILevelsState state, bool single, const void *x, const int *done)
 {
   if (!state->vector.peers) return BAIStatusOf(BAI_OK);
-  return Directly(state, false, state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
+  return Directly(state, single ? SINGLE_BY_NATIVE : NATIVE, state->vector, x, state->between.x, done);
 }
 
 /* Sends x of the rows that others read by the caller's exchange(), through host memory. Waits for the device before it,
@@ -373,7 +382,7 @@ BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int 
   void *const           ghosts = static_cast<char *>(x) + (size_t)L.A.n * BAISizeOfNumbers(state);
 
   if (!L.halo.sends && !L.halo.ghosts) return BAIStatusOf(BAI_OK);
-  return L.halo.peers ? Directly(state, state->single != 0, L.halo, x, ghosts, done)
+  return L.halo.peers ? Directly(state, state->single ? SINGLE : NATIVE, L.halo, x, ghosts, done)
                       : ThroughHost(state, level, x, ghosts);
 }
 

@@ -80,9 +80,15 @@ static BAIStatus Place(BAILevelsState state, int count)
   if (!count) return BAIStatusOf(BAI_OK);
   BAITry(room.Get(state, (size_t)count, &on_device));
   BAITry(BAIPlaceLevels(state, count, on_device));
+  BAITry(BAILikeBlocks(state, count, on_device));
   BAITry(BAIFitLook(state, count, on_device));
   BAITry(BAIDownload(&state->s, (size_t)count, on_device, found));
-  for (int l = 0; l < count; l++) state->level[l].extra = like ? like[l].extra : found[l].needs_extra != 0;
+  for (int l = 0; l < count; l++) {
+    BAIDeviceLevel *L = &state->level[l];
+
+    L->extra = like ? like[l].extra : found[l].needs_extra != 0;
+    L->alike = BAIBlocksAreAlike(L, found[l].unlike);
+  }
   return BAIFitCompare(state, count, found);
 }
 
@@ -113,6 +119,7 @@ static void FreeMade(BAILevelsState state, int made)
 BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
 {
   const int made = state->levels;
+  int       count; /* levels of the cycle */
 
   if (!state->kept) {
     state->info.stop        = stop;
@@ -128,8 +135,10 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
       BAITry(BAIDeviceTakeRanks(state, ranks));
     }
   }
-  BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, state->p.all ? state->ranks.levels : state->levels));
+  count = state->p.all ? state->ranks.levels : state->levels;
+  BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, count));
   if (state->p.all) FreeMade(state, made);
+  if (!state->kept) BAITry(BAIPlaceVectors(state, count)); /* in memory that is free now */
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
   return BAIFindTail(state); /* also with new values, as diagonal entries may need an extra array then */
 }

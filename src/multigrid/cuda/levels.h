@@ -38,15 +38,17 @@ struct BAILevelView {
   const int            *slice;     /* blocks*BAI_TEAMS + 1: begin of each slice, in columns of 32 pairs */
   const unsigned short *in_j;      /* places in the block; the first one of a pair is in the low byte */
   const BAIPair<T>     *in_a;
-  const int            *out_first; /* n + 1 */
-  const int            *out_j;
-  const T              *out_a;
-  const T *d, *dinv, *extra; /* diagonal entries; factors of residuals; numbers that sweeps add to d, or NULL */
-  T       *b, *x, *y;
-  bool     has_long; /* rows have many entries outside blocks, or there are modes; and the same of aggregates: */
-  bool     has_many;
-  int      modes; /* columns of P for each aggregate; 0: one, of ones */
-  const T *P;     /* n x modes, by places */
+  /* blocks: one whose matrix is equal but for columns outside the block, and is read in its place; NULL: all differ */
+  const int *like;
+  const int *out_first; /* n + 1 */
+  const int *out_j;
+  const T   *out_a;
+  const T   *d, *dinv, *extra; /* diagonal entries; factors of residuals; numbers that sweeps add to d, or NULL */
+  T         *b, *x, *y;
+  bool       has_long; /* rows have many entries outside blocks, or there are modes; and the same of aggregates: */
+  bool       has_many;
+  int        modes; /* columns of P for each aggregate; 0: one, of ones */
+  const T   *P;     /* n x modes, by places */
 };
 
 /* The rows of each aggregate, in ascending order: row[first[g]] to row[first[g + 1] - 1], and then those in no
@@ -78,6 +80,19 @@ typedef struct {
   const BAIFlag *told;
 } BAIFarPeer;
 
+/* Rows that are alike: the first entry of one of them, the entry behind its last, and its number */
+typedef struct __align__(16)
+{
+  int begin, end, row;
+}
+BAIAlikeRow;
+
+/* The kind of each row of a matrix, or BAI_ALIKE_NONE, and a row of each kind. kind is NULL if rows differ */
+typedef struct {
+  const unsigned short *kind;
+  const BAIAlikeRow    *of;
+} BAIAlikeRows;
+
 typedef struct {
   int   all, ghosts, sends; /* global number of rows; ghosts; own rows whose x others read */
   int  *place;              /* places of these rows, on the device */
@@ -100,10 +115,10 @@ typedef struct {
   int              *stalled, *stalled_host;
 } BAIFarSums;
 
-/* Entries of ghosts, and their x; i is NULL if there are none */
+/* Entries of ghosts, and room for their x, native or in the precision of the cycle; i is NULL if there are none */
 typedef struct {
-  BAICSR           B;
-  const BAIScalar *x;
+  BAICSR B;
+  void  *x;
 } BAIFarRows;
 
 typedef struct {
@@ -114,9 +129,10 @@ typedef struct {
   int          m, most, blocks, alone;
   long long    inside, outside, columns; /* entries inside and outside blocks; columns of all slices */
   bool         extra;
-  int          pairs; /* pairs of a row in all slices; 0: they differ */
-  bool         few;   /* no row has more than six entries inside its block */
-  int         *field; /* n: field of each row; NULL: there is one field */
+  bool         bare;   /* some rows have no diagonal entry */
+  int          pairs;  /* pairs of a row in all slices; 0: they differ */
+  int          widest; /* pairs of the widest row */
+  int         *field;  /* n: field of each row; NULL: there is one field */
   /* n: aggregate of each row, or -1. It is a row of the next level, or a point if there are modes */
   int *aggregate;
   int *parent; /* n: with modes, the place of the aggregate of the row at each place, or -1 */
@@ -128,6 +144,8 @@ typedef struct {
   int            *ghost, *member;
   int            *row, *place; /* row at each place, and place of each row */
   int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
+  int            *like;  /* see BAILevelView */
+  bool            alike; /* most blocks are like others, so like is used */
   unsigned short *in_j;
   void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
   BAIMembers      listed;  /* during set-up: the rows of each aggregate */
@@ -139,13 +157,15 @@ typedef struct {
 /* The findings of kernels about a level when it is stored by places, and about the fit of its aggregates, see BAIFits()
    */
 typedef struct {
-  unsigned long long inside;        /* entries inside blocks */
+  int                inside;        /* entries inside blocks */
   unsigned long long unfit;         /* rows that do not fit their aggregates */
   int                largest;       /* rows of the largest block, if blocks begin at multiples of BAI_LEVELS_BLOCK */
   int                blocks, alone; /* number of blocks, and of rows in no aggregate */
   int                columns, outside, widest; /* columns of all slices; entries outside blocks; most entries inside
                                                   of a row */
   int                needs_extra;              /* something is added to diagonal entries */
+  int                bare;                     /* rows without a diagonal entry */
+  int                unlike;                   /* blocks that are not like others */
   BAIGridLook        look;                     /* of a grid, with new values */
 } BAIPlaced;
 
@@ -162,7 +182,7 @@ typedef struct {
 } BAILevelsProgress;
 
 typedef struct {
-  BAILevelsProgress progress;
+  BAILevelsProgress progress[2];
   int               stalled; /* 0, or the BAICode of a wait that timed out */
 } BAILevelsTold;
 
@@ -193,9 +213,13 @@ struct BAILevelsState_ {
   bool              kept;    /* levels get new values */
   BAIReal          *factors; /* on the device: factors of r and of z in a cycle */
   BAILevelsScalars *scalars;
-  BAIReal          *partial;    /* partial sums of thread blocks */
-  BAIReal           tol2;       /* square of the tolerance of the current solve */
-  BAIScalar        *work;       /* five vectors of CG */
+  BAIReal          *partial; /* partial sums of thread blocks */
+  BAIReal           tol2;    /* square of the tolerance of the current solve */
+  BAIAlikeRows      alike; /* of the matrix of products; with its arrays, which are filled at the first solve with it */
+  unsigned short   *row_kind;
+  BAIAlikeRow      *row_of_kind;
+  bool              rows_known;
+  BAIScalar        *work;       /* five vectors of CG, the last one in the precision of the cycle */
   BAIScalar        *correction; /* a sixth one, if needed */
   int              *index;      /* row pointers of a copy of the finest matrix; NULL: they are the caller's */
   bool              staged;     /* the caller's arrays are on the host, and are copied: */
@@ -283,8 +307,14 @@ void      BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 /* order.cu: number rows by aggregates on all levels */
 BAIStatus BAIDeviceOrder(BAILevelsState);
 /* place.cu: cut blocks and store the matrix of the first count levels by places, or only new values. found, on the
-   device, gets the findings of each level */
+   device, gets the findings of each level. Allocate vectors of these levels */
 BAIStatus BAIPlaceLevels(BAILevelsState, int count, BAIPlaced *found);
+BAIStatus BAIPlaceVectors(BAILevelsState, int count);
+/* alike.cu: look for equal blocks of the first count levels; whether they are so many that one is read in the place of
+   others; look for equal rows of a matrix. Small levels and matrices are left as they are */
+BAIStatus BAILikeBlocks(BAILevelsState, int count, BAIPlaced *found);
+bool      BAIBlocksAreAlike(const BAIDeviceLevel *, int unlike);
+BAIStatus BAILikeRows(BAILevelsState, const BAIRows &);
 /* invert.cu: invert the last level if it is solved exactly */
 BAIStatus BAIInvertLast(BAILevelsState);
 /* nearnull.cu: take the modes of the finest level; make P of the last level, and the modes on the next one; make these
@@ -296,8 +326,9 @@ void      BAINextModes(BAILevelsState);
 void      BAIFreeModes(BAILevelsState);
 BAIStatus BAIModesGalerkin(BAILevelsState, const BAIDeviceLevel *, BAICoarse how, BAIDeviceLevel *next);
 BAIStatus BAIModesSums(BAILevelsState, const BAIDeviceLevel *, const int *ghost, const BAIDeviceLevel *next);
-/* cycle.cu: sets z to a cycle for r, times the factors; does nothing if done is not NULL and *done not 0 */
-BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
+/* cycle.cu: sets z to a cycle for r times the first factor, times the second; or if z is NULL, u without the second
+   factor, in the precision of the cycle. Does nothing if done is not NULL and *done not 0 */
+BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, void *u, const int *done);
 /* tail.cu: find the level from which one launch does the rest of a cycle; do this part, from level l on. If aggregates
    of the level above have many entries outside blocks, the caller computes the residual b before it, and with modes it
    prolongs x after it */
@@ -309,11 +340,11 @@ void      BAIDeviceFreeHalos(BAILevelsState);
 /* to[k] = from[row[k]] for n rows of size bytes, a multiple of 4 */
 BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
 /* Allocate memory in which kernels report to the host. Exchange x of ghosts, which is behind x of the rows of a level,
-   or for vectors in the caller's ordering in state->between.x, if ranks write to each other's memory. All ranks
-   exchange together, unless done is not NULL and *done not 0 */
+   or for vectors in the caller's ordering, native or if single in single precision, in state->between.x, if ranks write
+   to each other's memory. All ranks exchange together, unless done is not NULL and *done not 0 */
 BAIStatus BAIDeviceListen(BAILevelsState);
 BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
-BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
+BAIStatus BAIDeviceExchangeVector(BAILevelsState, bool single, const void *x, const int *done);
 /* Gather b of a level on all its ranks, let the caller solve it, and add the solution to x of the level above, or with
    modes store it in x of this level. Whether BAILevelsSolve() may be called on all ranks together. The error that
    another rank has given up */

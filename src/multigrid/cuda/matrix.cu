@@ -227,6 +227,7 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, BAIFindin
   BAITry(LookAt(state, *A, found));
   if (state->kept && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern          = found->pattern;
+  state->rows_known       = false;
   state->level[0].longest = found->longest;
   BAITry(BAITakeFindings(found, &state->p, matrix->n, &state->info, &state->over));
   const bool fits = found->most <= found->least * BAI_LEVELS_SINGLE_RANGE &&

@@ -25,6 +25,7 @@ struct Fill {
   unsigned short  *in_j;
   int             *out_j;
   void            *in_a, *out_a, *d, *dinv, *extra;
+  bool             bare;  /* some rows have no diagonal entry */
   int              modes; /* 0: P is not kept */
   const BAIScalar *P;
   void            *p;
@@ -91,14 +92,15 @@ static __global__ __launch_bounds__(THREADS) void Cut(const Fill *levels, BAISpr
 
 /* Counts entries, by a thread block for each block of a level. Prefix sums will turn the counts into places. For each
    slice, slice gets the number of pairs inside the block of its widest row. For each place, out_first gets the number
-   of entries outside the block of its row. found->inside grows by the number of entries inside blocks, and
-   found->widest becomes at least the number of those in the widest row */
+   of entries outside the block of its row. found->bare grows by the number of rows without a diagonal entry, and
+   found->widest becomes at least the number of entries inside the block of the widest row */
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(const Fill *levels, BAISpread spread)
 {
   const BAIShare share = BAIShareOf(spread);
   const Fill    &f     = levels[share.level];
   const int      first = f.first[share.block], last = f.first[share.block + 1], p = first + (int)threadIdx.x;
   int            in = 0, outside = 0;
+  bool           bare = p < last;
 
   if (p < last) {
     const int row = f.row[p], end = f.A.i[row + 1];
@@ -106,19 +108,18 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(const Fill *lev
     for (int k = f.A.i[row]; k < end; k++) {
       const int q = f.place[f.A.j[k]];
 
-      if (q == p) continue;
-      if (q >= first && q < last) in++;
+      if (q == p) bare = false;
+      else if (q >= first && q < last) in++;
       else outside++;
     }
     f.out_first[p] = outside;
   }
-  const int all  = __reduce_add_sync(~0u, in);
-  const int most = __reduce_max_sync(~0u, in);
+  const int bares = __popc(__ballot_sync(~0u, bare)), most = __reduce_max_sync(~0u, in);
 
   if (threadIdx.x % BAI_TEAM) return;
   f.slice[share.block * BAI_TEAMS + (int)threadIdx.x / BAI_TEAM] = (most + 1) / 2;
-  if (all) atomicAdd(&f.found->inside, (unsigned long long)all);
-  if (most > *(volatile int *)&f.found->widest) atomicMax(&f.found->widest, most);
+  if (bares) atomicAdd(&f.found->bare, bares);
+  if (most > f.found->widest) atomicMax(&f.found->widest, most); /* from a cache, and so perhaps too small */
   if (share.block || threadIdx.x) return;
   f.slice[f.most * BAI_TEAMS] = f.out_first[f.A.n] = 0;
 }
@@ -129,38 +130,43 @@ static __global__ void Ends(const Fill *levels, int count)
   const int l = (int)threadIdx.x;
 
   if (l >= count || !levels[l].found) return;
-  levels[l].found->columns = levels[l].slice[levels[l].most * BAI_TEAMS];
-  levels[l].found->outside = levels[l].out_first[levels[l].A.n];
+  const Fill &f = levels[l];
+
+  f.found->columns = f.slice[f.most * BAI_TEAMS];
+  f.found->outside = f.out_first[f.A.n];
+  f.found->inside  = f.A.i[f.A.n] - (f.A.n - f.found->bare) - f.found->outside;
 }
 
-/* The entries of a row that are stored so far: inside the block, and outside; the sums of the magnitudes of entries
-   besides the diagonal and of those inside; and the diagonal entry */
+/* The part of a row that is stored so far: columns of its slice, and entries outside; the sums of the magnitudes of
+   entries besides the diagonal and of those inside the block; and the diagonal entry */
 struct Stored {
-  int       in, out;
+  int       columns, out;
   BAIReal   sum, inside;
   BAIScalar diagonal;
 };
 
 /* Where a row's entries inside its block are stored: the place of the first one, of which the second of a pair is the
-   next one; and the number of entries that the slice has room for */
+   next one; and the number of columns of the slice. apart: entries outside the block leave columns empty, so that in a
+   grid all rows have the neighbours of one direction in one column, which lie in different banks of memory */
 struct Slot {
   long long to;
   int       width;
+  bool      apart;
 };
 
-/* The slot of a row of a block */
-static __device__ inline Slot SlotOf(const Fill &f, int block, int row)
+/* The slot of a row of a block that has this number of entries */
+static __device__ inline Slot SlotOf(const Fill &f, int block, int row, int entries)
 {
-  const int at = block * BAI_TEAMS + row / BAI_TEAM, begin = f.slice[at];
+  const int at = block * BAI_TEAMS + row / BAI_TEAM, begin = f.slice[at], width = 2 * (f.slice[at + 1] - begin);
 
-  return {((long long)begin * BAI_TEAM + row % BAI_TEAM) * 2, 2 * (f.slice[at + 1] - begin)};
+  return {((long long)begin * BAI_TEAM + row % BAI_TEAM) * 2, width, !f.bare && entries <= width + 1};
 }
 
-/* Stores entry number count of a row inside its block */
+/* Stores an entry of a row inside its block in column k of the slice */
 template <typename T>
-static __device__ inline void StoreInside(const Fill &f, const Slot &slot, int count, int place, T a)
+static __device__ inline void StoreInside(const Fill &f, const Slot &slot, int k, int place, T a)
 {
-  const long long to = slot.to + count / 2 * 2 * BAI_TEAM + count % 2;
+  const long long to = slot.to + k / 2 * 2 * BAI_TEAM + k % 2;
 
   reinterpret_cast<unsigned char *>(f.in_j)[to] = (unsigned char)place;
   static_cast<T *>(f.in_a)[to]                  = a;
@@ -174,22 +180,24 @@ static __device__ inline void StoreEntries(const Fill &f, BAIReal scale, const S
                                            bool is, int q, BAIScalar a, Stored *s)
 {
   const bool diagonal = is && q == p, near = is && !diagonal && q >= first && q < last, far = is && !diagonal && !near;
-  const int  base       = (int)threadIdx.x % BAI_LANES / LANES * LANES;
-  const unsigned team   = LANES == BAI_LANES ? ~0u : ((1u << LANES % BAI_LANES) - 1) << base,
-                 before = ((1u << threadIdx.x % BAI_LANES) - 1) & team;
-  const unsigned nears  = LANES == 1 ? (unsigned)near << base : __ballot_sync(~0u, near),
-                 fars   = LANES == 1 ? (unsigned)far << base : __ballot_sync(~0u, far);
-  const BAIReal   size  = near || far ? BAIAggregateMagnitude(a) : 0;
-  const BAIScalar d     = diagonal ? a : BAIScalar(0);
+  const int  base         = (int)threadIdx.x % BAI_LANES / LANES * LANES;
+  const unsigned team     = LANES == BAI_LANES ? ~0u : ((1u << LANES % BAI_LANES) - 1) << base,
+                 before   = ((1u << threadIdx.x % BAI_LANES) - 1) & team;
+  const unsigned nears    = LANES == 1 ? (unsigned)near << base : __ballot_sync(~0u, near),
+                 fars     = LANES == 1 ? (unsigned)far << base : __ballot_sync(~0u, far);
+  const unsigned  columns = slot.apart ? nears | fars : nears;
+  const BAIReal   size    = near || far ? BAIAggregateMagnitude(a) : 0;
+  const BAIScalar d       = diagonal ? a : BAIScalar(0);
 
-  if (near) StoreInside<T>(f, slot, s->in + __popc(nears & before), q - first, T(a * scale));
+  if (near) StoreInside<T>(f, slot, s->columns + __popc(columns & before), q - first, T(a * scale));
+  if (far && slot.apart) StoreInside<T>(f, slot, s->columns + __popc(columns & before), p - first, T(0));
   if (far) {
     const int at = s->out + __popc(fars & before);
 
     f.out_j[at]                   = q;
     static_cast<T *>(f.out_a)[at] = T(a * scale);
   }
-  s->in += __popc(nears & team);
+  s->columns += __popc(columns & team);
   s->out += __popc(fars & team);
 #pragma unroll
   for (int l = 0; l < LANES; l++) {
@@ -215,17 +223,18 @@ static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TE
 
   for (int l = (int)threadIdx.x / LANES; l < BAI_LEVELS_BLOCK; l += (int)blockDim.x / LANES) {
     const bool is = first + l < last;
-    const int  p = is ? first + l : -1, row = is ? f.row[p] : 0, end = is ? f.A.i[row + 1] : 0;
-    const Slot slot = SlotOf(f, share.block, l);
+    const int  p = is ? first + l : -1, row = is ? f.row[p] : 0, begin = is ? f.A.i[row] : 0,
+              end   = is ? f.A.i[row + 1] : 0;
+    const Slot slot = SlotOf(f, share.block, l, end - begin);
     Stored     s    = {0, is ? f.out_first[p] : 0, 0, 0, 0};
 
-    for (int k = is ? f.A.i[row] : 0; LANES == 1 ? k < end : __any_sync(~0u, k < end); k += LANES) {
+    for (int k = begin; LANES == 1 ? k < end : __any_sync(~0u, k < end); k += LANES) {
       const bool has = k + lane < end;
 
       StoreEntries<T, LANES>(f, scale, slot, p, first, last, has, has ? f.place[f.A.j[k + lane]] : 0,
                              has ? f.A.a[k + lane] : BAIScalar(0), &s);
     }
-    for (int k = s.in + lane; k < slot.width; k += LANES) StoreInside<T>(f, slot, k, l, T(0));
+    for (int k = s.columns + lane; k < slot.width; k += LANES) StoreInside<T>(f, slot, k, l, T(0));
     if (!is || lane) continue;
     BAIReal       inverse;
     const BAIReal extra = BAISweepsOfRow(s.diagonal, s.sum, s.inside, scale, &inverse);
@@ -287,6 +296,7 @@ static BAIStatus Describe(BAILevelsState state, int count, BAIPlaced *found, BAI
            L->d,
            L->dinv,
            L->e,
+           L->bare,
            L->P ? state->p.modes : 0,
            L->P,
            L->p,
@@ -346,45 +356,72 @@ static BAIStatus CutAndCount(BAILevelsState state, int count, BAIPlaced *found)
     L->blocks  = f->blocks;
     L->columns = f->columns;
     L->outside = f->outside;
-    L->inside  = (long long)f->inside;
-    L->few     = f->widest <= 2 * BAI_PAIRS_FEW;
+    L->inside  = f->inside;
+    L->bare    = f->bare > 0;
+    L->widest  = pairs;
     L->pairs   = (long long)L->blocks * BAI_TEAMS * pairs == L->columns ? pairs : 0;
   }
   return BAIStatusOf(BAI_OK);
 }
 
-/* Allocates the other arrays of a level together */
-static BAIStatus MakeRoom(BAILevelsState state, BAIDeviceLevel *L)
+/* An array that is allocated with others */
+struct Array {
+  void **pointer;
+  size_t bytes;
+};
+
+/* Allocates arrays together, and sets their pointers; those of no bytes to NULL */
+template <size_t COUNT>
+static BAIStatus AllocateTogether(BAILevelsState state, const Array (&arrays)[COUNT])
 {
   enum {
     ALIGNMENT = 256 /* that of CUDA's allocations */
   };
-  const size_t n = (size_t)L->A.n, all = n + (size_t)L->A.ghosts, size = BAISizeOfNumbers(state),
-               pairs = (size_t)L->columns * BAI_TEAM;
-  const struct {
-    void **array;
-    size_t bytes;
-  } arrays[] = {
-    {(void **)&L->in_j,  pairs * sizeof(*L->in_j)                    },
-    {(void **)&L->out_j, (size_t)L->outside * sizeof(*L->out_j)      },
-    {&L->in_a,           2 * pairs * size                            },
-    {&L->out_a,          (size_t)L->outside * size                   },
-    {&L->d,              n * size                                    },
-    {&L->dinv,           n * size                                    },
-    {&L->e,              n * size                                    },
-    {&L->b,              n * size                                    },
-    {&L->x,              all * size                                  },
-    {&L->y,              all * size                                  },
-    {&L->p,              L->P ? n * (size_t)state->p.modes * size : 0}
-  };
   size_t bytes = 0;
   char  *room;
 
-  for (const auto &array : arrays) bytes += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  for (const Array &array : arrays) bytes += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   BAITry(BAICUDAAllocate(&state->s, bytes, &room));
-  for (const auto &array : arrays) {
-    *array.array = array.bytes ? room : NULL;
+  for (const Array &array : arrays) {
+    *array.pointer = array.bytes ? room : NULL;
     room += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Allocates the other arrays of a level's matrix */
+static BAIStatus MakeRoom(BAILevelsState state, BAIDeviceLevel *L)
+{
+  const size_t n = (size_t)L->A.n, size = BAISizeOfNumbers(state), pairs = (size_t)L->columns * BAI_TEAM;
+  const Array  arrays[] = {
+     {(void **)&L->in_j,  pairs * sizeof(*L->in_j)                    },
+     {(void **)&L->out_j, (size_t)L->outside * sizeof(*L->out_j)      },
+     {&L->in_a,           2 * pairs * size                            },
+     {&L->out_a,          (size_t)L->outside * size                   },
+     {&L->d,              n * size                                    },
+     {&L->dinv,           n * size                                    },
+     {&L->e,              n * size                                    },
+     {&L->p,              L->P ? n * (size_t)state->p.modes * size : 0}
+  };
+
+  return AllocateTogether(state, arrays);
+}
+
+BAIStatus BAIPlaceVectors(BAILevelsState state, int count)
+{
+  const size_t size = BAISizeOfNumbers(state);
+
+  for (int l = 0; l < count; l++) {
+    BAIDeviceLevel *L      = &state->level[l];
+    const bool      placed = IsPlaced(state, L);
+    const size_t    n = (size_t)L->A.n, all = placed ? n + (size_t)L->A.ghosts : n;
+    const Array     arrays[] = {
+          {&L->b, n * size               },
+          {&L->x, all * size             },
+          {&L->y, placed ? all * size : 0}
+    };
+
+    if (n) BAITry(AllocateTogether(state, arrays));
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -427,10 +464,6 @@ BAIStatus BAIPlaceLevels(BAILevelsState state, int count, BAIPlaced *found)
     BAIDeviceLevel *L = &state->level[l];
 
     if (IsPlaced(state, L)) BAITry(MakeRoom(state, L));
-    else if (L->A.n) {
-      BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * size, &L->b));
-      BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * size, &L->x));
-    }
   }
   BAITry(FillLevels(state, count, found));
   for (int l = 0; l < count && like; l++) {

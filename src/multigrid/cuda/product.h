@@ -29,9 +29,8 @@ static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar
 
 /* RowsTimes() for long rows: BAI_LONG_ROW_TEAM lanes share a row. The entries of the row of this lane are mine to
    mine_end - 1 */
-template <bool CAREFUL>
-static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, int mine, int mine_end, const BAIScalar *x,
-                                                 BAIScalar *lost)
+template <bool CAREFUL, typename X>
+static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, int mine, int mine_end, const X *x, BAIScalar *lost)
 {
   const int lane = (int)threadIdx.x % BAI_TEAM, at_once = BAI_TEAM / BAI_LONG_ROW_TEAM;
   BAIScalar result = 0;
@@ -55,7 +54,7 @@ static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, int mine, int
       }
 #pragma unroll
       for (int k = 0; k < BAI_PRODUCT_AT_ONCE; k++) {
-        const BAIScalar other = x[col[k]], product = value[k] * other, before = sum;
+        const BAIScalar other = BAIScalar(x[col[k]]), product = value[k] * other, before = sum;
 
         sum += product;
         if (CAREFUL) rest += LostInSum(before, product, sum) + LostInProduct(value[k], other, product);
@@ -87,8 +86,8 @@ static __device__ inline BAIScalar LongRowsTimes(const BAIRows &A, int mine, int
    CAREFUL; then *lost gets the rounding error of the result (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot
    product", SIAM J. Sci. Comput. 26, 2005)
 */
-template <bool CAREFUL>
-static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, const BAIScalar *x, BAIScalar *room,
+template <bool CAREFUL, typename X>
+static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, const X *x, BAIScalar *room,
                                              BAIScalar *lost)
 {
   const int       lane = (int)threadIdx.x % BAI_TEAM, more = BAI_PRODUCT_AT_ONCE * BAI_TEAM;
@@ -112,7 +111,7 @@ static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, 
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < BAI_PRODUCT_AT_ONCE; k++) {
-      const BAIScalar other = x[col[k]], product = value[k] * other;
+      const BAIScalar other = BAIScalar(x[col[k]]), product = value[k] * other;
 
       room[k * BAI_TEAM + lane] = product;
       if (CAREFUL) room[more + k * BAI_TEAM + lane] = LostInProduct(value[k], other, product);
@@ -129,13 +128,68 @@ static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, 
   return sum;
 }
 
-/* Returns sum plus the products of the ghost entries of a row; if CAREFUL, adds the rounding errors to *lost */
-template <bool CAREFUL>
+/* a b, rounded, so that it is not fused with a sum */
+static __device__ inline BAIScalar Rounded(BAIScalar a, BAIScalar b)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return a * b;
+#elif defined(PETSC_USE_REAL_SINGLE)
+  return __fmul_rn(a, b);
+#else
+  return __dmul_rn(a, b);
+#endif
+}
+
+/* A row that is like this one, or this one */
+static __device__ inline BAIAlikeRow LikeOf(const BAIAlikeRows &alike, const BAIRows &A, int row)
+{
+  const int kind = alike.kind ? alike.kind[row] : (int)BAI_ALIKE_NONE;
+
+  return kind == BAI_ALIKE_NONE ? BAIAlikeRow{A.i[row], A.i[row + 1], row} : alike.of[kind];
+}
+
+/* The product of a row with x, from the entries of a row that is like it. x of a batch of entries is fetched at once.
+   If CAREFUL, *lost gets the rounding error of the result */
+template <bool CAREFUL, typename X>
+static __device__ inline BAIScalar LikeRowTimes(const BAIAlikeRows &alike, const BAIRows &A, int row, const X *x,
+                                                BAIScalar *lost)
+{
+  const BAIAlikeRow like  = LikeOf(alike, A, row);
+  const int         count = like.end - like.begin, shift = row - like.row;
+  const int        *j   = A.j + like.begin;
+  const BAIScalar  *a   = A.a + like.begin;
+  BAIScalar         sum = 0, rest = 0;
+
+  for (int at = 0; at < count; at += BAI_LIKE_AT_ONCE) {
+    int col[BAI_LIKE_AT_ONCE];
+    X   other[BAI_LIKE_AT_ONCE];
+
+#pragma unroll
+    for (int k = 0; k < BAI_LIKE_AT_ONCE; k++) col[k] = at + k < count ? j[at + k] + shift : row;
+#pragma unroll
+    for (int k = 0; k < BAI_LIKE_AT_ONCE; k++) other[k] = x[col[k]];
+#pragma unroll
+    for (int k = 0; k < BAI_LIKE_AT_ONCE; k++) {
+      const BAIScalar value = at + k < count ? a[at + k] : BAIScalar(0), of_x = BAIScalar(other[k]),
+                      product = Rounded(value, of_x), before = sum;
+
+      sum += product;
+      if (CAREFUL) rest += LostInSum(before, product, sum) + LostInProduct(value, of_x, product);
+    }
+  }
+  if (CAREFUL) *lost = rest;
+  return sum;
+}
+
+/* Returns sum plus the products of the ghost entries of a row with x, of type X; if CAREFUL, adds the rounding errors
+   to *lost */
+template <bool CAREFUL, typename X>
 static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long row, BAIScalar sum, BAIScalar *lost)
 {
   if (!far.B.i) return sum;
   for (BAIInt e = far.B.i[row]; e < far.B.i[row + 1]; e++) {
-    const BAIScalar other = far.x[far.B.j[e]], product = far.B.a[e] * other, before = sum;
+    const BAIScalar other = BAIScalar(static_cast<const X *>(far.x)[far.B.j[e]]), product = far.B.a[e] * other,
+                    before = sum;
 
     sum += product;
     if (CAREFUL) *lost += LostInSum(before, product, sum) + LostInProduct(far.B.a[e], other, product);

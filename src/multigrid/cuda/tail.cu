@@ -181,7 +181,7 @@ static __device__ __forceinline__ void VisitAll(const BAILevelView<T> &L, const 
   auto     &room = reinterpret_cast<typename Tail<T>::Room *>(shared)[team];
 
   for (int b = team; b < L.blocks; b += Tail<T>::TEAMS) {
-    VisitBlock<T, false, BAI_PAIRS_MORE, PRODUCTS>(L, v, below, b, t, team, room, follow, NULL);
+    VisitBlock<T, false, BAI_PAIRS_MORE, false, PRODUCTS, false>(L, v, below, b, t, team, room, follow, NULL);
     Meet<false>(team);
   }
 }

@@ -22,10 +22,11 @@ struct VisitHow {
   FinerLevel<T>    finer; /* of a first visit: the products still to be subtracted from b */
   int              from_zero, sweeps;
   int              restricts; /* restrict the residual to b of the next level */
-  T               *above;     /* x of the level above, to which this x is prolonged; NULL: it is not */
+  T               *above;     /* x of the level above, to which this x is prolonged; NULL: it is not. Not both */
   const int       *above_child;
   const BAIScalar *r; /* finest level: b is r times factors[0], in the order of row, and is stored */
-  BAIScalar       *z; /* destination of x times factors[1] */
+  BAIScalar       *z; /* destination of x times factors[1], */
+  T               *u; /* or of x */
   const int       *row;
   const BAIReal   *factors;
 };
@@ -58,24 +59,28 @@ static __device__ __forceinline__ void Meet(int team)
 template <typename T, int AT_ONCE>
 struct OutsideOfBlock {
   int begin, end, mine, mine_end; /* entries of the block, and of this row */
+
   int col[AT_ONCE];
+  int to_col; /* from the place of a value to that of its column */
   T   value[AT_ONCE];
 
-  /* Fetches the first entries of size rows from first on, by thread t; there are none unless wanted */
-  __device__ __forceinline__ OutsideOfBlock(const BAILevelView<T> &L, int first, int size, int t, bool wanted)
+  /* Fetches the first entries of size rows from first on, by thread t; there are none unless wanted. Rows from like on
+     have the same values, which are read */
+  __device__ __forceinline__ OutsideOfBlock(const BAILevelView<T> &L, int first, int like, int size, int t, bool wanted)
   {
-    begin = end = mine = mine_end = 0;
+    begin = end = mine = mine_end = to_col = 0;
     if (wanted) {
-      begin    = L.out_first[first];
-      end      = L.out_first[first + size];
-      mine     = t < size ? L.out_first[first + t] : end;
-      mine_end = t < size ? L.out_first[first + t + 1] : end;
+      begin    = L.out_first[like];
+      end      = L.out_first[like + size];
+      mine     = t < size ? L.out_first[like + t] : end;
+      mine_end = t < size ? L.out_first[like + t + 1] : end;
+      to_col   = L.out_first[first] - begin;
     }
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++) {
       const int e = begin + k * BAI_LEVELS_BLOCK + t;
 
-      col[k]   = e < end ? L.out_j[e] : 0;
+      col[k]   = e < end ? L.out_j[e + to_col] : 0;
       value[k] = e < end ? L.out_a[e] : T(0);
     }
   }
@@ -93,7 +98,7 @@ struct OutsideOfBlock {
         const int e = at + k * BAI_LEVELS_BLOCK + t;
 
         if (at > begin) {
-          col[k]   = e < end ? L.out_j[e] : 0;
+          col[k]   = e < end ? L.out_j[e + to_col] : 0;
           value[k] = e < end ? L.out_a[e] : T(0);
         }
         product[k * BAI_LEVELS_BLOCK + t] = value[k] * x[col[k]];
@@ -154,12 +159,22 @@ static __device__ __forceinline__ T Conj(T a)
 #endif
 
 /* Adds x to x of the level above on the rows begin to end of an aggregate; several rows are fetched before the first is
-   written */
+   written. A cube of a grid has eight rows, in single precision two pieces of 16 bytes */
 template <typename T>
 static __device__ __forceinline__ void AddAbove(T *above, int begin, int end, T x)
 {
   T old[BAI_CHILDREN_AT_ONCE];
 
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (end - begin == 8 && begin % 4 == 0) {
+      float4 *const piece = reinterpret_cast<float4 *>(above + begin);
+      float4        one = piece[0], two = piece[1];
+
+      piece[0] = make_float4(one.x + x, one.y + x, one.z + x, one.w + x);
+      piece[1] = make_float4(two.x + x, two.y + x, two.z + x, two.w + x);
+      return;
+    }
+  }
   for (; begin < end; begin += BAI_CHILDREN_AT_ONCE) {
 #pragma unroll
     for (int k = 0; k < BAI_CHILDREN_AT_ONCE; k++)
@@ -170,15 +185,29 @@ static __device__ __forceinline__ void AddAbove(T *above, int begin, int end, T 
   }
 }
 
+/* Returns number; the compiler keeps it in a register instead of computing it again at each use */
+static __device__ __forceinline__ unsigned Kept(unsigned number)
+{
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
+/* The number at so many bytes from x */
+template <typename T>
+static __device__ __forceinline__ T NumberAt(const T *x, unsigned offset)
+{
+  return *reinterpret_cast<const T *>(reinterpret_cast<const char *>(x) + offset);
+}
+
 /* A row's entries inside its block, in pairs, or if TEAMS teams share the row, every TEAMS-th pair; the first PAIRS are
-   in registers */
-template <typename T, int PAIRS, int TEAMS = 1>
+   in registers, and with ALL there are no others */
+template <typename T, int PAIRS, bool ALL, int TEAMS = 1>
 struct InsideOfRow {
   const BAIPair<T>     *a;
   const unsigned short *j;
   int                   pairs; /* pairs of the slice, or this team's share */
   T                     value[2 * PAIRS];
-  int                   col[2 * PAIRS];
+  unsigned              offsets[PAIRS]; /* bytes from x of the block to x of the columns, 16 bits each */
 
   /* Fetches the first pairs of the row of thread t, which is in this slice */
   __device__ __forceinline__ InsideOfRow(const BAILevelView<T> &L, int slice, int t, int team = 0)
@@ -200,8 +229,7 @@ struct InsideOfRow {
       }
       value[2 * k]     = v.first;
       value[2 * k + 1] = v.second;
-      col[2 * k]       = c & 255;
-      col[2 * k + 1]   = c >> 8;
+      offsets[k]       = Kept(((c & 255u) | (c & 65280u) << 8) * (unsigned)sizeof(T));
     }
   }
 
@@ -209,14 +237,18 @@ struct InsideOfRow {
   __device__ __forceinline__ T Rest(T r, const T *x) const
   {
 #pragma unroll
-    for (int k = 0; k < 2 * PAIRS; k++) r -= value[k] * x[col[k]];
-    for (int k = PAIRS; k < pairs; k++) {
-      const BAIPair<T>     v = a[k * TEAMS * BAI_TEAM];
-      const unsigned short c = j[k * TEAMS * BAI_TEAM];
-
-      r -= v.first * x[c & 255];
-      r -= v.second * x[c >> 8];
+    for (int k = 0; k < PAIRS; k++) {
+      r -= value[2 * k] * NumberAt(x, offsets[k] & 65535u);
+      r -= value[2 * k + 1] * NumberAt(x, offsets[k] >> 16);
     }
+    if constexpr (!ALL)
+      for (int k = PAIRS; k < pairs; k++) {
+        const BAIPair<T>     v = a[k * TEAMS * BAI_TEAM];
+        const unsigned short c = j[k * TEAMS * BAI_TEAM];
+
+        r -= v.first * x[c & 255];
+        r -= v.second * x[c >> 8];
+      }
     return r;
   }
 };
@@ -258,9 +290,9 @@ static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, 
 
 /* Returns x of this thread's row after the local sweeps from number sweep on, starting from x; g is its right-hand side
    minus the products outside the block. Sweeps are in pairs so that buffer indices are constants */
-template <bool WHOLE, typename T, int PAIRS, int OUTSIDE>
-static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &inside, T x, T g, T d, T dinv, int sweep,
-                                               int sweeps, int t, int team, VisitRoom<T, OUTSIDE> &room)
+template <bool WHOLE, typename T, int PAIRS, bool ALL, int OUTSIDE>
+static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS, ALL> &inside, T x, T g, T d, T dinv,
+                                               int sweep, int sweeps, int t, int team, VisitRoom<T, OUTSIDE> &room)
 {
   for (; sweep + 1 < sweeps; sweep += 2) {
     room.x[0][t] = x;
@@ -278,70 +310,89 @@ static __device__ __forceinline__ T SweepBlock(const InsideOfRow<T, PAIRS> &insi
   return x;
 }
 
+/* Rows of a level, from begin to end - 1 */
+struct Range {
+  int begin, end;
+};
+
 /* Restricts the residual inside the block to below, b of the next level; r is the residual of the row without products
-   with x of other rows. Each thread does the aggregate whose rows in the block are child to child_end */
-template <bool WHOLE, typename T, int PAIRS, int OUTSIDE>
-static __device__ __forceinline__ void RestrictBlock(T *below, const InsideOfRow<T, PAIRS> &inside, T x, T r,
-                                                     int aggregate, int child, int child_end, int t, int team,
+   with x of other rows. Each thread does the aggregate that has rows in the block */
+template <bool WHOLE, typename T, int PAIRS, bool ALL, int OUTSIDE>
+static __device__ __forceinline__ void RestrictBlock(T *below, const InsideOfRow<T, PAIRS, ALL> &inside, T x, T r,
+                                                     int aggregate, Range rows, int t, int team,
                                                      VisitRoom<T, OUTSIDE> &room)
 {
+  enum {
+    APART = 8 /* aggregates of so many rows would all begin in the same banks of memory */
+  };
+  static_assert(OUTSIDE * APART > APART + 1, "there is room for gaps");
+  T *const residual = room.product;
+
   Meet<WHOLE>(team); /* buffer 0 may still be read */
   room.x[0][t] = x;
   Meet<WHOLE>(team);
-  room.x[1][t] = inside.Rest(r, room.x[0]);
+  residual[t + t / APART] = inside.Rest(r, room.x[0]);
   Meet<WHOLE>(team);
-  if (child == child_end) return;
+  if (rows.begin == rows.end) return;
   T sum = T(0);
 
-  for (int k = child; k < child_end; k++) sum += room.x[1][k];
+  for (int k = rows.begin; k < rows.end; k++) sum += residual[k + k / APART];
   below[aggregate] = sum;
 }
 
-/* The data of the row at place p that a visit fetches before it needs x: its diagonal entry and the like, its number if
-   the caller's vectors are read or written, and its rows of the level above. Zeros if the row is not mine */
+/* The rows of the level above of the row at place p; none if the row is not mine, or x is not prolonged */
+template <typename T>
+static __device__ __forceinline__ Range RowsAbove(const VisitHow<T> &how, int p, bool mine)
+{
+  return how.above && mine ? Range{how.above_child[p], how.above_child[p + 1]} : Range{0, 0};
+}
+
+/* The data of the row at place p that a visit fetches before it needs x: its diagonal entry and the like, which are
+   those of the row at place at, and its number if the caller's vectors are read or written. Zeros if the row is not
+   mine */
 template <typename T>
 struct RowOfVisit {
   T   d, dinv, extra;
-  int row, above, above_end;
+  int row;
 
-  __device__ __forceinline__ RowOfVisit(const BAILevelView<T> &L, const VisitHow<T> &how, int p, bool mine)
-      : d(T(0)), dinv(T(0)), extra(T(0)), row(0), above(0), above_end(0)
+  __device__ __forceinline__ RowOfVisit(const BAILevelView<T> &L, const VisitHow<T> &how, int p, bool mine, int at)
+      : d(T(0)), dinv(T(0)), extra(T(0)), row(0)
   {
     if (!mine) return;
-    if (how.above) {
-      above     = how.above_child[p];
-      above_end = how.above_child[p + 1];
-    }
-    d    = L.d[p];
-    dinv = L.dinv[p];
-    if (L.extra) extra = L.extra[p];
+    d    = L.d[at];
+    dinv = L.dinv[at];
+    if (L.extra) extra = L.extra[at];
     if (how.row) row = how.row[p];
   }
 };
 
 /* Smooths one block by BAI_LEVELS_BLOCK threads, of which t is one: x = S b, or x = x + S (b - A x). The new x goes to
-   L.y, as other blocks read L.x, or to how.z. First completes L.b, and at the end prolongs, and restricts to below, as
-   how asks for. follow: the block waits for the previous kernel, and then stops if *done is not 0. PRODUCTS 0: no
-   products of the finer level are subtracted */
-template <typename T, bool WHOLE, int PAIRS, int PRODUCTS, int OUTSIDE>
+   L.y, as other blocks read L.x, or to how.u or how.z. First completes L.b, and at the end prolongs, or restricts to
+   below, as how asks for. ALL: see InsideOfRow. PRODUCTS 0: no products of the finer level are subtracted; otherwise,
+   and with ZERO, x is from zero. follow: the block waits for the previous kernel, and does not sweep if *done is not 0.
+   The matrix is read from the block that this one is like */
+template <typename T, bool WHOLE, int PAIRS, bool ALL, int PRODUCTS, bool ZERO, int OUTSIDE>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
                                                   int t, int team, VisitRoom<T, OUTSIDE> &room, bool follow,
                                                   const int *done)
 {
-  const int                   first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block];
-  const int                   size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first, p = first + t;
-  const bool                  mine = t < size;
-  const InsideOfRow<T, PAIRS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t);
-  OutsideOfBlock<T, OUTSIDE>  outside(L, first, size, t, !how.from_zero);
-  T                           b = T(0), g, x = T(0);
-  int                         aggregate = 0, child = 0, child_end = 0;
+  const int                        first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block];
+  const int                        size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first, p = first + t;
+  const bool                       mine      = t < size;
+  const bool                       from_zero = ZERO || how.from_zero || PRODUCTS;
+  const int                        like      = L.like ? L.like[block] : block;
+  const int                        from      = L.full ? like * BAI_LEVELS_BLOCK : L.first[like];
+  const InsideOfRow<T, PAIRS, ALL> inside(L, like * BAI_TEAMS + t / BAI_TEAM, t);
+  OutsideOfBlock<T, OUTSIDE>       outside(L, first, from, size, t, !from_zero);
+  T                                b = T(0), g, x = T(0);
+  int                              aggregate = 0;
+  Range rows = RowsAbove(how, p, mine); /* of the level above, or of the aggregate in the block */
 
   if (how.restricts && L.aggregate[block] + t < L.aggregate[block + 1]) {
     aggregate = L.aggregate[block] + t;
-    child     = L.child[aggregate] - first;
-    child_end = L.child[aggregate + 1] - first;
+    rows      = {L.child[aggregate] - first, L.child[aggregate + 1] - first};
   }
-  const RowOfVisit<T> at(L, how, p, mine);
+  const RowOfVisit<T> at(L, how, p, mine, from + t);
   T                   finer = T(0);
 
   if constexpr (PRODUCTS > 0) {
@@ -349,7 +400,8 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
       finer = OutsideOfAggregates<T, WHOLE, PRODUCTS>(how.finer, first, size, t, team, reinterpret_cast<T *>(&room),
                                                       follow);
   } else if (follow) BAIFollow();
-  if (follow && done && *done) return;
+  const int stop = follow && done ? *done : 0; /* needed only later, so that no load waits for it */
+
   if (mine && how.r) {
     b      = T(how.r[at.row] * how.factors[0]);
     L.b[p] = b;
@@ -359,20 +411,22 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
     L.b[p] = b;
   }
   g = b;
-  if (!how.from_zero) {
+  if (!from_zero) {
     if (mine) x = L.x[p];
     g += at.extra * x;
     g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
   } else x = at.dinv * g;
 
-  x = SweepBlock<WHOLE>(inside, x, g, at.d + at.extra, at.dinv, how.from_zero ? 1 : 0, how.sweeps, t, team, room);
+  if (stop) return;
+  x = SweepBlock<WHOLE>(inside, x, g, at.d + at.extra, at.dinv, from_zero ? 1 : 0, how.sweeps, t, team, room);
   if (mine) {
-    if (how.z) how.z[at.row] = BAIScalar(x) * how.factors[1];
+    if (how.u) how.u[at.row] = x;
+    else if (how.z) how.z[at.row] = BAIScalar(x) * how.factors[1];
     else L.y[p] = x;
-    if (how.above) AddAbove(how.above, at.above, at.above_end, x);
+    if (how.above) AddAbove(how.above, rows.begin, rows.end, x);
   }
   if (!how.restricts) return;
-  RestrictBlock<WHOLE>(below, inside, x, b - at.d * x, aggregate, child, child_end, t, team, room);
+  RestrictBlock<WHOLE>(below, inside, x, b - at.d * x, aggregate, rows, t, team, room);
 }
 
 /* Subtracts the products with entries outside blocks of the finer level from b of m aggregates: a warp for each
@@ -388,12 +442,14 @@ static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T 
   int       begin = warp < m ? F.out_first[F.child[warp]] : 0, end = warp < m ? F.out_first[F.child[warp + 1]] : 0;
 
   if (follow) BAIFollow();
-  if (follow && done && *done) return;
+  const int stop = follow && done ? *done : 0;
+
   for (int c = warp; c < m; c += warps) {
     const int next = c + warps, next_begin = next < m ? F.out_first[F.child[next]] : 0,
               next_end = next < m ? F.out_first[F.child[next + 1]] : 0;
     const T sum = SumOfLanes<BAI_TEAM>(SumOfProducts<AT_ONCE>(F.out_j, F.out_a, F.x, begin + lane, end, BAI_TEAM));
 
+    if (stop) return;
     if (!lane) b[c] -= sum;
     begin = next_begin;
     end   = next_end;
@@ -428,6 +484,7 @@ static BAILevelView<T> ViewOf(BAILevelsState state, int l)
   L.slice     = D->slice;
   L.in_j      = D->in_j;
   L.in_a      = static_cast<const BAIPair<T> *>(D->in_a);
+  L.like      = D->alike ? D->like : NULL;
   L.out_first = D->out_first;
   L.out_j     = D->out_j;
   L.out_a     = static_cast<const T *>(D->out_a);

@@ -43,8 +43,8 @@ static __device__ __forceinline__ void SumOutside(const BAILevelView<T> &L, cons
 
 /* Returns r minus the products of this thread's row with x of the block */
 template <typename T>
-static __device__ __forceinline__ T RestInBlock(const InsideOfRow<T, BAI_LONG_PAIRS, BAI_LONG_TEAMS> &inside, T r, T x,
-                                                int t, int team, LongRoom<T> &room)
+static __device__ __forceinline__ T RestInBlock(const InsideOfRow<T, BAI_LONG_PAIRS, false, BAI_LONG_TEAMS> &inside,
+                                                T r, T x, int t, int team, LongRoom<T> &room)
 {
   if (!team) room.x[t] = x;
   __syncthreads();
@@ -96,8 +96,8 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
   const int  first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block], p = first + t;
   const int  size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first;
   const bool mine = t < size;
-  const InsideOfRow<T, BAI_LONG_PAIRS, BAI_LONG_TEAMS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t, team);
-  T                                                    b = T(0), x = T(0), g;
+  const InsideOfRow<T, BAI_LONG_PAIRS, false, BAI_LONG_TEAMS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t, team);
+  T                                                           b = T(0), x = T(0), g;
   int aggregate = 0, count = 0, begin[BAI_LONG_ROUNDS], end[BAI_LONG_ROUNDS];
 
   if (how.restricts) {
@@ -111,11 +111,14 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
     begin[k] = q < size && !how.from_zero ? L.out_first[first + q] : 0;
     end[k]   = q < size && !how.from_zero ? L.out_first[first + q + 1] : 0;
   }
-  const RowOfVisit<T> at(L, how, p, mine);
+  const RowOfVisit<T> at(L, how, p, mine, p);
+
+  const Range above = RowsAbove(how, p, mine);
 
   if (how.restricts) BeginRestriction(L, first, size, aggregate, count, room);
   BAIFollow();
-  if (done && *done) return;
+  const int stop = done ? *done : 0;
+
   if (mine) b = how.r ? T(how.r[at.row] * how.factors[0]) : L.b[p];
   if (mine && how.r && !team) L.b[p] = b;
   g = b;
@@ -128,12 +131,14 @@ static __device__ __forceinline__ void VisitLongBlock(const BAILevelView<T> &L, 
     g += at.extra * x;
     g -= sums[t];
   } else x = at.dinv * g;
+  if (stop) return;
   for (int sweep = how.from_zero ? 1 : 0; sweep < how.sweeps; sweep++)
     x += at.dinv * RestInBlock(inside, g - (at.d + at.extra) * x, x, t, team, room);
   if (mine && !team) {
-    if (how.z) how.z[at.row] = BAIScalar(x) * how.factors[1];
+    if (how.u) how.u[at.row] = x;
+    else if (how.z) how.z[at.row] = BAIScalar(x) * how.factors[1];
     else L.y[p] = x;
-    if (how.above) AddAbove(how.above, at.above, at.above_end, x);
+    if (how.above) AddAbove(how.above, above.begin, above.end, x);
   }
   if (!how.restricts) return;
   const T rest = RestInBlock(inside, b - at.d * x, x, t, team, room);
