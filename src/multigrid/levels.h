@@ -188,9 +188,10 @@ typedef struct BAILevels_ *BAILevels;
 
 /*
    Sets up levels of a matrix in the memory where its arrays lie. The matrix is copied only if it has ghosts, so its
-   arrays must stay in place for BAILevelsSolve(). A rank's part (all > 0) gets its finest level only. On errors *levels
-   is NULL: BAI_ERR_DIAGONAL, if a diagonal entry is zero or missing; BAI_ERR_CHIP, if the matrix must be resident and
-   does not fit; BAI_ERR_LONG, BAI_ERR_SIZE, BAI_ERR_MEMORY, BAI_ERR_NOT_BUILT, BAI_ERR_DEVICE
+   arrays must stay in place, with the same values, for BAILevelsSolve() until BAILevelsUpdateValues(). A rank's part
+   (all > 0) gets its finest level only. On errors *levels is NULL: BAI_ERR_DIAGONAL, if a diagonal entry is zero or
+   missing; BAI_ERR_CHIP, if the matrix must be resident and does not fit; BAI_ERR_LONG, BAI_ERR_SIZE, BAI_ERR_MEMORY,
+   BAI_ERR_NOT_BUILT, BAI_ERR_DEVICE
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
 /*

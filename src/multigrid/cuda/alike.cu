@@ -1,7 +1,8 @@
 /*
    Equal rows and equal blocks on a device. In a grid with constant coefficients most rows have the same entries at the
    same distances from the diagonal, and most blocks of a level store the same numbers. Products and visits read one of
-   them, which stays in cache, in the place of all. Results are the same to the bit, as only equal data are exchanged
+   them, which stays in cache, in the place of all. Only equal data replace each other, so each row's product and each
+   block's visit is the same to the bit
 */
 #include "visit.h"
 #include "../../common/cuda/warp.h"
@@ -239,8 +240,15 @@ static BAIStatus LikeBlocks(BAILevelsState state, int l, int *unlike)
 
 BAIStatus BAILikeBlocks(BAILevelsState state, int count, BAIPlaced *found)
 {
-  for (int l = 0; l < count && state->single; l++)
-    if (state->level[l].A.n >= BAI_ALIKE_ROWS) BAITry(LikeBlocks(state, l, &found[l].unlike));
+  for (int l = 0; l < count && state->single; l++) {
+    BAIDeviceLevel *L = &state->level[l];
+
+    if (L->A.n < BAI_ALIKE_ROWS) continue;
+    const BAIStatus status = LikeBlocks(state, l, &found[l].unlike);
+
+    if (status.code == BAI_ERR_MEMORY) BAIDrop(state, (size_t)L->blocks, &L->like); /* it works without */
+    else BAITry(status);
+  }
   return BAIStatusOf(BAI_OK);
 }
 
@@ -249,26 +257,32 @@ bool BAIBlocksAreAlike(const BAIDeviceLevel *L, int unlike)
   return L->like && !AreTooMany(unlike, L->blocks);
 }
 
-BAIStatus BAILikeRows(BAILevelsState state, const BAIRows &A)
+/* BAILikeRows() that may fail for lack of memory */
+static BAIStatus LikeRows(BAILevelsState state, const BAIRows &A)
 {
   const unsigned grid = BAIGrid(A.n, THREADS).x;
   BAIRoom        room;
   Kinds         *kinds;
+  int            found[2]; /* kinds, and rows of none */
 
-  state->alike = {};
-  if (A.n < BAI_ALIKE_ROWS) return BAIStatusOf(BAI_OK);
-  if (!state->row_kind) {
-    BAITry(BAIKeep(state, (size_t)A.n, &state->row_kind));
-    BAITry(BAIKeep(state, BAI_ALIKE_SLOTS, &state->row_of_kind));
-  }
+  if (!state->row_kind) BAITry(BAIKeep(state, (size_t)A.n, &state->row_kind));
+  if (!state->row_of_kind) BAITry(BAIKeep(state, BAI_ALIKE_SLOTS, &state->row_of_kind));
   BAITry(room.Get(state, 1, &kinds));
   CUDATry(cudaMemsetAsync(kinds, 0, sizeof(*kinds), state->s.stream));
   FindRows<<<grid, THREADS, 0, state->s.stream>>>(A, kinds, state->row_kind);
   CompareRows<<<grid, THREADS, 0, state->s.stream>>>(A, kinds, state->row_kind, state->row_of_kind);
   CUDATry(cudaGetLastError());
-  int none;
-
-  BAITry(BAIDownload(&state->s, 1, &kinds->none, &none));
-  if (!AreTooMany(none, A.n)) state->alike = {state->row_kind, state->row_of_kind};
+  BAITry(BAIDownload(&state->s, 2, &kinds->count, found));
+  /* the order of threads must not decide how sums are made: if there are so few kinds, each gets a slot in any order */
+  if (found[0] <= BAI_ALIKE_ROW_KINDS && !found[1]) state->alike = {state->row_kind, state->row_of_kind};
   return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAILikeRows(BAILevelsState state, const BAIRows &A)
+{
+  state->alike = {};
+  if (A.n < BAI_ALIKE_ROWS || A.nnz > (int64_t)BAI_LONG_IN_PRODUCT * A.n) return BAIStatusOf(BAI_OK);
+  const BAIStatus status = LikeRows(state, A);
+
+  return status.code == BAI_ERR_MEMORY ? BAIStatusOf(BAI_OK) : status; /* it works without */
 }

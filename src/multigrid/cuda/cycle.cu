@@ -189,8 +189,8 @@ struct Cycle {
     return state->p.all ? BAIDeviceExchange(state, l, state->level[l].x, done) : BAIStatusOf(BAI_OK);
   }
 
-  /* Visits a level and swaps x and y. ends: it is the last visit for now, and prolongs x to the level above, or stores
-     it in z */
+  /* Visits a level and swaps x and y. ends: it is the last visit for now, and prolongs x to the level above, or on the
+     finest level stores it in u, or in z if u is NULL */
   BAIStatus DoVisit(int l, int from_zero, bool restricts, bool ends) const
   {
     BAIDeviceLevel *D     = &state->level[l];

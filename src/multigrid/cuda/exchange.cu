@@ -249,7 +249,8 @@ bool BAIDeviceSolves(BAILevelsState state)
   return state->sums.ranks > 1 && state->own.i && !state->info.negative;
 }
 
-/* Numbers of an exchange: of the vector, and in mailboxes. Those of vectors are native in mailboxes */
+/* Types of x and of its copy in mailboxes. Mailboxes of vectors in the caller's ordering have native numbers, also if x
+   is single */
 enum Numbers {
   NATIVE,
   SINGLE,

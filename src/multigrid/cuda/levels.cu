@@ -87,7 +87,7 @@ static BAIStatus Place(BAILevelsState state, int count)
     BAIDeviceLevel *L = &state->level[l];
 
     L->extra = like ? like[l].extra : found[l].needs_extra != 0;
-    L->alike = BAIBlocksAreAlike(L, found[l].unlike);
+    L->alike = state->single && BAIBlocksAreAlike(L, found[l].unlike);
   }
   return BAIFitCompare(state, count, found);
 }
@@ -138,7 +138,7 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
   count = state->p.all ? state->ranks.levels : state->levels;
   BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, count));
   if (state->p.all) FreeMade(state, made);
-  if (!state->kept) BAITry(BAIPlaceVectors(state, count)); /* in memory that is free now */
+  if (!state->kept) BAITry(BAIPlaceVectors(state, count)); /* in memory that may just have become free */
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
   return BAIFindTail(state); /* also with new values, as diagonal entries may need an extra array then */
 }

@@ -87,7 +87,7 @@ typedef struct __align__(16)
 }
 BAIAlikeRow;
 
-/* The kind of each row of a matrix, or BAI_ALIKE_NONE, and a row of each kind. kind is NULL if rows differ */
+/* The kind of each row of a matrix, or BAI_ALIKE_NONE, and a row of each kind. kind is NULL if there are too many */
 typedef struct {
   const unsigned short *kind;
   const BAIAlikeRow    *of;
@@ -145,7 +145,7 @@ typedef struct {
   int            *row, *place; /* row at each place, and place of each row */
   int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
   int            *like;  /* see BAILevelView */
-  bool            alike; /* most blocks are like others, so like is used */
+  bool            alike; /* like is used, as at most one of BAI_ALIKE_PART blocks reads its own data */
   unsigned short *in_j;
   void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
   BAIMembers      listed;  /* during set-up: the rows of each aggregate */
@@ -165,7 +165,7 @@ typedef struct {
                                                   of a row */
   int                needs_extra;              /* something is added to diagonal entries */
   int                bare;                     /* rows without a diagonal entry */
-  int                unlike;                   /* blocks that are not like others */
+  int                unlike;                   /* blocks that read their own data, among them one of each kind */
   BAIGridLook        look;                     /* of a grid, with new values */
 } BAIPlaced;
 

@@ -7,7 +7,8 @@
 
 enum {
   THREADS     = 256,
-  MERGE_LANES = 4 /* threads that copy a row */
+  MERGE_LANES = 4,   /* threads that copy a row */
+  PAST_END    = 1024 /* kernels count entries up to less than this number behind the last one */
 };
 
 /* Copies a CSR matrix from the host to memory that stays for new values, and sets on_device to the copy.
@@ -93,7 +94,7 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
   if (merged) B = matrix->B;
   BAITry(Entries(state, matrix->A, matrix->n, &own));
   BAITry(Entries(state, B, matrix->n, &ghosts));
-  if ((long long)own + ghosts > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  if ((long long)own + ghosts > INT32_MAX - PAST_END) return BAIStatusOf(BAI_ERR_SIZE);
   BAIRows caller = {(int)matrix->n,          0, own, (int *)(void *)matrix->A.i, (int *)(void *)matrix->A.j,
                     (BAIScalar *)matrix->A.a};
 
@@ -228,6 +229,7 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, BAIFindin
   if (state->kept && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern          = found->pattern;
   state->rows_known       = false;
+  state->alike            = {};
   state->level[0].longest = found->longest;
   BAITry(BAITakeFindings(found, &state->p, matrix->n, &state->info, &state->over));
   const bool fits = found->most <= found->least * BAI_LEVELS_SINGLE_RANGE &&

@@ -147,7 +147,8 @@ struct Stored {
 
 /* Where a row's entries inside its block are stored: the place of the first one, of which the second of a pair is the
    next one; and the number of columns of the slice. apart: entries outside the block leave columns empty, so that in a
-   grid all rows have the neighbours of one direction in one column, which lie in different banks of memory */
+   grid all rows have the neighbours of one direction in one column, which lie in different banks of memory. There are
+   columns enough, as the diagonal entry takes none */
 struct Slot {
   long long to;
   int       width;

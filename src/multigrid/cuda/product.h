@@ -128,7 +128,7 @@ static __device__ inline BAIScalar RowsTimes(const BAIRows &A, long long first, 
   return sum;
 }
 
-/* a b, rounded, so that it is not fused with a sum */
+/* a b; real products are rounded, so that they are not fused with a sum */
 static __device__ inline BAIScalar Rounded(BAIScalar a, BAIScalar b)
 {
 #if defined(PETSC_USE_COMPLEX)
@@ -140,7 +140,7 @@ static __device__ inline BAIScalar Rounded(BAIScalar a, BAIScalar b)
 #endif
 }
 
-/* A row that is like this one, or this one */
+/* Where the entries of a row are read: in the row of its kind, or if it has none in the row itself */
 static __device__ inline BAIAlikeRow LikeOf(const BAIAlikeRows &alike, const BAIRows &A, int row)
 {
   const int kind = alike.kind ? alike.kind[row] : (int)BAI_ALIKE_NONE;

@@ -30,21 +30,23 @@ enum {
   /* Average number of entries outside blocks of the rows of an aggregate, above which a warp adds up their products; a
      thread would take as many steps, while the others wait */
   BAI_MANY_OUTSIDE    = 32,
-  BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has in flight; and of a row that is like others */
-  BAI_LIKE_AT_ONCE    = 9,
-  BAI_LIKE_BLOCKS     = 5, /* thread blocks of these products on a multiprocessor */
+  BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has in flight */
+  /* Products whose rows are alike: entries of a row that a thread has in flight, thread blocks on a multiprocessor */
+  BAI_LIKE_AT_ONCE = 9,
+  BAI_LIKE_BLOCKS  = 5,
   /* The tail: largest number of levels; and of rows of its first one, as a multiprocessor takes as long for 1000 rows
      as two more launches */
   BAI_TAIL_LEVELS = 8,
   BAI_TAIL_ROWS   = 640,
   /* Equal rows and blocks: number of rows from which they are looked for, as the data of smaller levels stay in the L2
-     cache anyway; slots for kinds, and number of kinds, whose data must stay in cache; no kind; one in so many rows or
-     blocks may be of no kind */
-  BAI_ALIKE_ROWS  = 1 << 18,
-  BAI_ALIKE_SLOTS = 1024,
-  BAI_ALIKE_KINDS = 512,
-  BAI_ALIKE_NONE  = 65535,
-  BAI_ALIKE_PART  = 8,
+     cache anyway; slots for kinds, and number of kinds, whose data must stay in cache; largest number of kinds of rows;
+     no kind; one in so many blocks may be of no kind */
+  BAI_ALIKE_ROWS      = 1 << 18,
+  BAI_ALIKE_SLOTS     = 1024,
+  BAI_ALIKE_KINDS     = 512,
+  BAI_ALIKE_ROW_KINDS = 128,
+  BAI_ALIKE_NONE      = 65535,
+  BAI_ALIKE_PART      = 8,
   /* Other kernels: threads that solve the only level exactly; threads of a block, and thread blocks for each
      multiprocessor that share all rows */
   BAI_EXACT_THREADS = 512,

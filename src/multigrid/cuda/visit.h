@@ -19,10 +19,10 @@ struct FinerLevel {
 
 template <typename T>
 struct VisitHow {
-  FinerLevel<T>    finer; /* of a first visit: the products still to be subtracted from b */
-  int              from_zero, sweeps;
-  int              restricts; /* restrict the residual to b of the next level */
-  T               *above;     /* x of the level above, to which this x is prolonged; NULL: it is not. Not both */
+  FinerLevel<T> finer; /* of a first visit: the products still to be subtracted from b */
+  int           from_zero, sweeps;
+  int           restricts; /* restrict the residual to b of the next level */
+  T *above; /* x of the level above, to which this x is prolonged; NULL: it is not. A visit that restricts does not */
   const int       *above_child;
   const BAIScalar *r; /* finest level: b is r times factors[0], in the order of row, and is stored */
   BAIScalar       *z; /* destination of x times factors[1], */
@@ -316,7 +316,7 @@ struct Range {
 };
 
 /* Restricts the residual inside the block to below, b of the next level; r is the residual of the row without products
-   with x of other rows. Each thread does the aggregate that has rows in the block */
+   with x of other rows. Each thread adds up the aggregate with these rows of the block */
 template <bool WHOLE, typename T, int PAIRS, bool ALL, int OUTSIDE>
 static __device__ __forceinline__ void RestrictBlock(T *below, const InsideOfRow<T, PAIRS, ALL> &inside, T x, T r,
                                                      int aggregate, Range rows, int t, int team,
@@ -370,7 +370,7 @@ struct RowOfVisit {
    L.y, as other blocks read L.x, or to how.u or how.z. First completes L.b, and at the end prolongs, or restricts to
    below, as how asks for. ALL: see InsideOfRow. PRODUCTS 0: no products of the finer level are subtracted; otherwise,
    and with ZERO, x is from zero. follow: the block waits for the previous kernel, and does not sweep if *done is not 0.
-   The matrix is read from the block that this one is like */
+   The matrix, but for columns outside the block, is read from the block that this one is like */
 template <typename T, bool WHOLE, int PAIRS, bool ALL, int PRODUCTS, bool ZERO, int OUTSIDE>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
                                                   int t, int team, VisitRoom<T, OUTSIDE> &room, bool follow,
