@@ -91,6 +91,8 @@ typedef struct {
   BAIChipResult *told; /* on the host */
 } BAIChip;
 
+/* parts.cu: whether a matrix of n rows may fit; if not, it need not be examined */
+bool BAIChipHasRoom(const BAIContext *, long long n);
 /* systems.cu: puts a matrix with a positive diagonal and at most longest entries in a row on the chip, if it fits; sets
    chip->on. hermitian chooses the method. Vectors are on the device */
 BAIStatus BAIChipSetUp(BAIChip *, BAIContext *, const BAIRows *, const BAINumbering *, int hermitian, int longest);

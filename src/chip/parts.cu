@@ -304,10 +304,23 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
   for (int d = 0; d < 3; d++) cut->m[d] = m[d];
 }
 
+/* The largest number of parts: one for each multiprocessor */
+static int PartsMost(const BAIContext *context)
+{
+  return context->processors < BAI_CHIP_PARTS ? context->processors : BAI_CHIP_PARTS;
+}
+
 /* Whether a shape takes rows of at most longest entries, and n of them in this number of parts */
 static bool HasRoom(const BAIChipShape &S, int n, int longest, int parts)
 {
   return (!S.length || longest - 1 <= S.length) && (long long)n <= (long long)S.each * S.threads * parts;
+}
+
+bool BAIChipHasRoom(const BAIContext *context, long long n)
+{
+  for (const BAIChipShape &S : BAIChipShapes)
+    if (n <= (long long)S.each * S.threads * PartsMost(context)) return true;
+  return false;
 }
 
 /* Divides rows into at most most parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread
@@ -434,8 +447,7 @@ static BAIStatus Fill(BAIChip *chip, const BAIRows &A, BAIChipParts *parts)
 
 BAIStatus BAIChipCut(BAIChip *chip, const BAIRows &A, bool *fits)
 {
-  const int processors = chip->context->processors, room = processors < BAI_CHIP_PARTS ? processors : BAI_CHIP_PARTS,
-            most = (A.n + BAI_CHIP_LEAST_ROWS - 1) / BAI_CHIP_LEAST_ROWS;
+  const int room = PartsMost(chip->context), most = (A.n + BAI_CHIP_LEAST_ROWS - 1) / BAI_CHIP_LEAST_ROWS;
 
   *fits = false;
   for (int shape = 0; shape < BAI_CHIP_SHAPES && !*fits; shape++)

@@ -19,6 +19,7 @@ static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix)
   BAIDeviceLevel *L = state->level;
   BAIFindings     found;
 
+  if (state->p.resident && !BAIChipHasRoom(&state->s, (long long)matrix->n)) return BAIStatusOf(BAI_ERR_CHIP);
   state->levels = 1;
   BAITry(BAIDeviceTake(state, matrix, &found));
   BAITry(BAIDeviceFindGrid(state, &state->p, L->A, &L->grid));
