@@ -155,8 +155,11 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  levels in %s precision, %.3g MB, %.3g times the matrix; set-up %.3g s; set-ups "
                                    "%" PetscInt_FMT ", value updates %" PetscInt_FMT "\n",
-                                   i->single ? "single" : "native", 1e-6 * (double)i->bytes, (double)h->multiple,
-                                   (double)h->seconds, h->setups, h->updates));
+                                   i->single         ? "single"
+                                     : h->not_single ? "native (single was not accurate enough)"
+                                                     : "native",
+                                   1e-6 * (double)i->bytes, (double)h->multiple, (double)h->seconds, h->setups,
+                                   h->updates));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
