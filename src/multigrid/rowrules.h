@@ -51,6 +51,15 @@ BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
   return 0;
 }
 
+/* Returns a_ji for entry k of a row i, whose column j is no ghost. In the middle of a grid it is as far from the end of
+   row j as a_ij is from the begin of row i, so that place is looked at first */
+BAI_INLINE BAIScalar BAIOpposite(const BAIRows *A, BAIIndex i, BAIIndex k)
+{
+  const BAIIndex j = A->j[k], guess = A->i[j + 1] - 1 - (k - A->i[i]);
+
+  return guess >= A->i[j] && A->j[guess] == i ? A->a[guess] : BAIEntry(A, j, i);
+}
+
 /* Properties of a set of rows. The struct is copied as a whole, so it has no padding */
 typedef struct {
   int64_t  bad;           /* first row whose diagonal entry is zero or missing */
@@ -118,7 +127,7 @@ BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *gh
       found->coupled += (double)w;
       found->skew += BAILevelsSkew(A->a[k], begin + row, ghost[j - A->n]);
     } else if (search && !other) {
-      other = !(BAIAggregateMagnitude(A->a[k] - BAIConj(BAIEntry(A, j, row))) <= epsilon * (w + size));
+      other = !(BAIAggregateMagnitude(A->a[k] - BAIConj(BAIOpposite(A, row, k))) <= epsilon * (w + size));
     }
   }
   return other;
@@ -164,8 +173,9 @@ BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIInd
     const double w = (double)BAIAggregateMagnitude(A->a[k]);
     int          offset[3], axis;
 
-    if (A->j[k] != row && w != 0) coupled = 1;
-    if (A->j[k] >= A->n || w == 0) continue;
+    if (A->j[k] == row || w == 0) continue;
+    coupled = 1;
+    if (A->j[k] >= A->n) continue;
     if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look->other = 1;
     axis = BAIGridAxis(offset);
     BAIGridAdd(look, 0, axis == 0, w);
@@ -251,7 +261,7 @@ BAI_INLINE uint64_t BAIMatchRank(const BAIMatching *m, BAIIndex i, BAIIndex k)
   const BAIIndex j = m->A.j[k];
 
   if (j == i || j >= m->A.n || (m->field && m->field[j] != m->field[i])) return 0;
-  return BAIMatchOffer(BAIMatchWeight(m->both ? m->A.a[k] + BAIConj(BAIEntry(&m->A, j, i)) : m->A.a[k], m->d[i],
+  return BAIMatchOffer(BAIMatchWeight(m->both ? m->A.a[k] + BAIConj(BAIOpposite(&m->A, i, k)) : m->A.a[k], m->d[i],
                                       m->d[j], m->rough),
                        (int)j);
 }

@@ -9,10 +9,10 @@ enum {
   BAI_JOIN_BLOCKS  = 16   /* most thread blocks for each multiprocessor; a thread looks at many rows */
 };
 
-/* The number of thread blocks that look at n rows */
-static inline int BAIJoinBlocks(BAILevelsState state, int n)
+/* The number of thread blocks for this number of threads, or fewer, whose threads then do more */
+static inline int BAIJoinBlocks(BAILevelsState state, long long threads)
 {
-  const int wanted = (int)BAIGrid(n, BAI_JOIN_THREADS).x, most = state->s.processors * BAI_JOIN_BLOCKS;
+  const int wanted = (int)BAIGrid(threads, BAI_JOIN_THREADS).x, most = state->s.processors * BAI_JOIN_BLOCKS;
 
   return wanted < most ? wanted : most;
 }

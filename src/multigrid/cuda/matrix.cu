@@ -8,6 +8,8 @@
 enum {
   THREADS     = 256,
   MERGE_LANES = 4,   /* threads that copy a row */
+  TEAM        = 4,   /* lanes that examine a row together, if rows have on average more than */
+  TEAM_ROW    = 16,  /* this number of entries; otherwise one does */
   PAST_END    = 1024 /* kernels count entries up to less than this number behind the last one */
 };
 
@@ -134,37 +136,43 @@ struct How {
   int           search;
 };
 
-/* Examines every step-th entry of a row from first on. All lanes of a warp share a row, or each thread has one */
-static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int row, int first, int step,
-                                        BAIFindings &mine)
+/* Examines a row by each team of LANES lanes, or none if row is -1. All lanes of a warp call this together */
+template <int LANES>
+static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int row, BAIFindings &mine)
 {
-  BAIReal         sum;
-  const BAIScalar d = BAIDiagonal(&A, row, &sum);
-  int other = BAILookAtEntries(&A, how.begin, how.ghost, row, sum + BAIAggregateMagnitude(d), first, step, how.search,
-                               &mine);
+  const int lane = (int)threadIdx.x % BAI_LANES;
+  BAIReal   sum  = 0;
+  BAIScalar d    = 0;
+  int       one  = 0;
 
-  if (step > 1) other = __any_sync(~0u, other);
-  if (!first) BAILookAtRow(&A, row, d, sum, other, &mine);
+  if (row >= 0) {
+    d   = BAIDiagonal(&A, row, &sum);
+    one = BAILookAtEntries(&A, how.begin, how.ghost, row, sum + BAIAggregateMagnitude(d), lane % LANES, LANES,
+                           how.search, &mine);
+  }
+  if (LANES > 1) one = (__ballot_sync(~0u, one) >> lane & ~0u >> (BAI_LANES - LANES)) != 0;
+  if (row >= 0 && lane % LANES == 0) BAILookAtRow(&A, row, d, sum, one, &mine);
 }
 
-/* Examines all rows, a thread each or a warp for long rows. Each thread block stores its findings */
+/* Examines all rows, a team of lanes each or a warp for long rows. Each thread block stores its findings */
+template <int LANES>
 static __global__ __launch_bounds__(BAI_JOIN_THREADS) void Look(BAIRows A, How how, BAIFindings *findings)
 {
   enum {
-    LANES    = 32,
-    LONG_ROW = 256 /* rows with more entries are shared by a warp; with 24 elasticity takes 1.4 times as long */
+    LONG_ROW = 256 /* rows with more entries are shared by a warp */
   };
-  const int   lane = (int)threadIdx.x % LANES;
-  BAIFindings mine = BAIFindingsNone(A.n);
+  const int       lane = (int)threadIdx.x % BAI_LANES, rows = BAI_LANES / LANES;
+  const long long step = gridDim.x * (long long)blockDim.x / LANES;
+  BAIFindings     mine = BAIFindingsNone(A.n);
 
-  for (int base = (int)(blockIdx.x * blockDim.x + threadIdx.x) - lane; base < A.n;
-       base += (int)(gridDim.x * blockDim.x)) {
-    const int  row     = base + lane;
+  for (long long base = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES * rows; base < A.n;
+       base += step) {
+    const int  row     = (int)base + lane / LANES;
     const bool is_long = row < A.n && A.i[row + 1] - A.i[row] > LONG_ROW;
 
-    if (row < A.n && !is_long) LookAtRow(A, how, row, 0, 1, mine);
-    for (unsigned rest = __ballot_sync(~0u, is_long); rest; rest &= rest - 1)
-      LookAtRow(A, how, base + __ffs((int)rest) - 1, lane, LANES, mine);
+    LookAtRow<LANES>(A, how, row < A.n && !is_long ? row : -1, mine);
+    for (unsigned rest = __ballot_sync(~0u, is_long && lane % LANES == 0); rest; rest &= rest - 1)
+      LookAtRow<BAI_LANES>(A, how, (int)base + (__ffs((int)rest) - 1) / LANES, mine);
   }
   BAIJoinBlock<BAIFindings, FindingsTogether>(mine, findings);
 }
@@ -172,7 +180,8 @@ static __global__ __launch_bounds__(BAI_JOIN_THREADS) void Look(BAIRows A, How h
 /* Examines the matrix and copies the findings to the host */
 static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *found)
 {
-  const int    blocks = BAIJoinBlocks(state, A.n);
+  const bool   teams  = A.nnz > (int64_t)TEAM_ROW * A.n;
+  const int    blocks = BAIJoinBlocks(state, (long long)A.n * (teams ? TEAM : 1));
   BAIRoom      room, ghost_room;
   BAIFindings *device;
   How          how = {state->p.first, NULL, !state->p.like};
@@ -185,7 +194,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *fou
                             state->s.stream));
     how.ghost = ghost;
   }
-  Look<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device);
+  (teams ? Look<TEAM> : Look<1>)<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device);
   BAIJoinAll<BAIFindings, FindingsTogether><<<1, BAI_JOIN_THREADS, 0, state->s.stream>>>(blocks, device, device);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(found, device, sizeof(*found), cudaMemcpyDeviceToHost, state->s.stream));
