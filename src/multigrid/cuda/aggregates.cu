@@ -95,5 +95,5 @@ void BAIDropList(BAILevelsState state, BAIDeviceLevel *L)
 BAIMembers BAIMembersOf(BAILevelsState state, const BAIDeviceLevel *L)
 {
   if (L->listed.first || L->listed.each) return L->listed;
-  return {L->child, L->row, L[1].row, BAIColumnsOfP(state->p.modes), 0};
+  return {L->child, L->row, L[1].place, BAIColumnsOfP(state->p.modes), 0};
 }

@@ -9,11 +9,12 @@
 
 enum {
   THREADS  = 128,
-  AT_ONCE  = 4,   /* numbers that a thread reads at once */
+  AT_ONCE  = 4,   /* numbers that a thread reads at once, */
+  READ     = 8,   /* and entries of a row of A */
   FEW      = 16,  /* columns of a row that is not long, if rows of A have on average at most */
   FEW_ROW  = 9,   /* this number of entries; otherwise */
   MANY     = 32,  /* this number; both are multiples of AT_ONCE */
-  FEW_ROWS = 192, /* all rows are long if there are fewer rows of C for each multiprocessor, */
+  FEW_ROWS = 224, /* all rows are long if there are fewer rows of C for each multiprocessor, */
   MEMBERS  = 32   /* or if aggregates have more members, as a set of them has this number of bits */
 };
 
@@ -86,25 +87,38 @@ static __device__ inline bool Add(const BAIProduct &p, const List &list, int wid
   return true;
 }
 
-/* Adds the entries of a row of A, the one of this member. Returns whether the list had room for its columns */
-static __device__ inline bool AddRow(const BAIProduct &p, const List &list, int width, int member, int row, Row *to)
-{
-  const int end = p.A.i[row + 1];
+/* A member of an aggregate: its row of A, and the places of the entries */
+struct Member {
+  int row, begin, end;
+};
 
-  for (int k = p.A.i[row]; k < end; k += AT_ONCE) {
-    int       j[AT_ONCE], column[AT_ONCE];
-    BAIScalar a[AT_ONCE];
+/* The member at this place of the list, or one without entries behind the last place */
+static __device__ inline Member MemberAt(const BAIProduct &p, int at, int end)
+{
+  if (at >= end) return {};
+  const int row = BAIMemberAt(p, at);
+
+  return {row, p.A.i[row], p.A.i[row + 1]};
+}
+
+/* Adds the entries of a member of this number. Returns whether the list had room for its columns */
+static __device__ inline bool AddRow(const BAIProduct &p, const List &list, int width, int number, const Member &of,
+                                     Row *to)
+{
+  for (int k = of.begin; k < of.end; k += READ) {
+    int       j[READ], column[READ];
+    BAIScalar a[READ];
 
 #pragma unroll
-    for (int l = 0; l < AT_ONCE; l++) {
-      j[l] = k + l < end ? p.A.j[k + l] : -1;
-      a[l] = k + l < end && p.sums ? p.A.a[k + l] : BAIScalar(0);
+    for (int l = 0; l < READ; l++) {
+      j[l] = k + l < of.end ? p.A.j[k + l] : -1;
+      a[l] = k + l < of.end && p.sums ? p.A.a[k + l] : BAIScalar(0);
     }
 #pragma unroll
-    for (int l = 0; l < AT_ONCE; l++) column[l] = BAIColumnOf(p, j[l]);
+    for (int l = 0; l < READ; l++) column[l] = BAIColumnOf(p, j[l]);
 #pragma unroll
-    for (int l = 0; l < AT_ONCE; l++)
-      if (column[l] >= 0 && !Add(p, list, width, member, row, j[l], column[l], a[l], to)) return false;
+    for (int l = 0; l < READ; l++)
+      if (column[l] >= 0 && !Add(p, list, width, number, of.row, j[l], column[l], a[l], to)) return false;
   }
   return true;
 }
@@ -130,18 +144,23 @@ static __device__ inline void Store(const BAIProduct &p, const List &list, const
 static __global__ __launch_bounds__(THREADS) void MakeShort(BAIProduct p, int width)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const int                                     g     = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const List                                    list  = ListAt(shared, width);
-  Row                                           row   = {};
-  int                                           begin = 0, end = 0;
-  bool                                          fits = g < p.m;
+  const int                                     c    = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const List                                    list = ListAt(shared, width);
+  const BAIRange                                of   = c < p.m ? BAIMembersAt(p.members, c) : BAIRange{};
+  Row                                           row  = {0, c};
+  bool                                          fits = c < p.m;
+  Member                                        next = MemberAt(p, of.begin, of.end);
 
-  if (fits) row.c = BAIRowOf(p, g, &begin, &end);
-  for (int l = begin; l < end && fits; l++) fits = AddRow(p, list, width, l - begin, BAIMemberAt(p, l), &row);
-  if (g < p.m) p.count[row.c] = fits ? row.used : 0;
+  for (int l = of.begin; l < of.end && fits; l++) {
+    const Member now = next;
+
+    next = MemberAt(p, l + 1, of.end); /* is read while the entries of this one are added */
+    fits = AddRow(p, list, width, l - of.begin, now, &row);
+  }
+  if (c < p.m) p.count[c] = fits ? row.used : 0;
   if (fits) Store(p, list, row);
-  else if (g < p.m) p.longs[atomicAdd(&p.found->longs, 1)] = g;
-  if (fits && p.sides.side) p.sides.side[row.c] = BAISideOf(end - begin, row.inner, row.inside);
+  else if (c < p.m) p.longs[atomicAdd(&p.found->longs, 1)] = c;
+  if (fits && p.sides.side) p.sides.side[c] = BAISideOf(of.end - of.begin, row.inner, row.inside);
   const int all = __reduce_add_sync(~0u, fits ? row.used : 0), most = __reduce_max_sync(~0u, fits ? row.used : 0);
 
   if (threadIdx.x % BAI_LANES) return;

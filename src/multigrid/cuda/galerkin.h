@@ -29,7 +29,7 @@ struct BAIProduct {
   bool       magnitudes, counts, sums;   /* count only the columns of long rows; compute values */
   BAISides   sides;                      /* side is NULL if they are not wanted */
   int       *count;                      /* m + 1: columns of each row, and 0 */
-  int       *longs;                      /* numbers g of the aggregates of long rows */
+  int       *longs;                      /* numbers of long rows */
   BAIFound  *found;                      /* NULL: findings are not wanted */
   struct {
     int       *j, *entries, *touch, *back;
@@ -61,15 +61,22 @@ static __device__ inline int BAIMemberAt(const BAIProduct &p, int at)
   return p.members.row ? p.members.row[at] : at;
 }
 
-/* Sets begin and end to the places of the members of aggregate g in the list, and returns its row of C */
-static __device__ inline int BAIRowOf(const BAIProduct &p, int g, int *begin, int *end)
-{
-  const BAIMembers &of = p.members;
+/* The places of the members of an aggregate in the list are begin to end - 1 */
+struct BAIRange {
+  int begin, end;
+};
 
-  *begin = of.first ? of.first[g] : g * of.each;
-  *end   = of.first ? of.first[g + 1] : *begin + of.each;
-  while (!of.first && *end > *begin && BAIMemberAt(p, *end - 1) < 0) --*end;
-  return of.of ? of.of[g * of.columns] / of.columns : g;
+static __device__ inline BAIRange BAIMembersAt(const BAIMembers &of, int c)
+{
+  if (of.first) {
+    const int g = of.place ? of.place[c * of.columns] / of.columns : c;
+
+    return {of.first[g], of.first[g + 1]};
+  }
+  BAIRange at = {c * of.each, c * of.each + of.each};
+
+  while (of.row && at.end > at.begin && of.row[at.end - 1] < 0) at.end--;
+  return at;
 }
 
 /* The data of an aggregate with this number of rows. inner is the sum of the magnitudes of the entries between
@@ -79,10 +86,10 @@ static __device__ inline BAILevelsSide BAISideOf(int rows, BAIReal inner, int in
   return {(BAIReal)rows, inside ? inner / (BAIReal)inside : 0};
 }
 
-/* The numbers g of the aggregates of long rows, those with too many columns for the fast way to make them; NULL: all
-   rows, which are count */
+/* The numbers of long rows, those with too many columns for the fast way to make them; NULL: all rows, which are
+   count */
 typedef struct {
-  const int *g;
+  const int *row;
   int        count;
 } BAILongRows;
 

@@ -111,7 +111,6 @@ static void FreeMade(BAILevelsState state, int made)
     const size_t    all = (size_t)L->A.n + (size_t)L->A.ghosts;
 
     if (state->info.hermitian) BAIDrop(state, (size_t)L->A.n, &L->aggregate);
-    BAIDrop(state, all, &L->place);
     BAIDrop(state, all * (size_t)state->p.modes, &L->P);
     BAIDeviceFreeMatrix(state, L);
   }

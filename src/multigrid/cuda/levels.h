@@ -51,13 +51,13 @@ struct BAILevelView {
   const T   *P;     /* n x modes, by places */
 };
 
-/* The rows of each aggregate, in ascending order: row[first[g]] to row[first[g + 1] - 1], and then those in no
-   aggregate. Or, if first is NULL, each has this number of rows, row[g*each] and on, of which the last ones may be -1
-   for none; row may then be NULL, for all rows in order. g is the number of the aggregate, or if of is not NULL, that
-   number is of[g*columns]/columns */
+/* The rows of each aggregate c, in ascending order: row[first[g]] to row[first[g + 1] - 1], and then those in no
+   aggregate. g is c, or place[c*columns]/columns if place is not NULL. Or, if first is NULL, each aggregate has this
+   number of rows, row[c*each] and on, of which the last ones may be -1 for none; row may then be NULL, for all rows in
+   order */
 typedef struct {
   int *first, *row;
-  int *of, columns, each;
+  int *place, columns, each;
 } BAIMembers;
 
 /* How to make a coarse matrix. Ghosts of the finer matrix belong to ghosts columns: ghost has a number from m to m +

@@ -230,8 +230,8 @@ static __global__ __launch_bounds__(WARPS *BAI_LANES) void MakeLong(BAIProduct p
 
   if (p.counts && !blockIdx.x && !threadIdx.x) p.count[p.m] = 0;
   for (int k = (int)blockIdx.x; k < longs.count; k += (int)gridDim.x) {
-    int       begin, end;
-    const int c = BAIRowOf(p, longs.g ? longs.g[k] : k, &begin, &end);
+    const int      c  = longs.row ? longs.row[k] : k;
+    const BAIRange of = BAIMembersAt(p.members, c);
 
     if (!threadIdx.x) {
       *t.used = *t.inside = 0;
@@ -239,9 +239,9 @@ static __global__ __launch_bounds__(WARPS *BAI_LANES) void MakeLong(BAIProduct p
     }
     for (int s = (int)threadIdx.x; s < slots; s += (int)blockDim.x) t.key[s] = NONE;
     __syncthreads();
-    AddRows(p, t, slots, c, begin, end);
+    AddRows(p, t, slots, c, of.begin, of.end);
     __syncthreads();
-    if (!p.counts) Store(p, t, c, end - begin);
+    if (!p.counts) Store(p, t, c, of.end - of.begin);
     else if (!threadIdx.x) {
       p.count[c] = *t.used;
       BAIFind(p.found, *t.used);
