@@ -200,7 +200,7 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Scaled(BAIRows A, BA
 
   for (long long row = blockIdx.x * (long long)BAI_SOLVE_THREADS + threadIdx.x; row < A.n;
        row += (long long)gridDim.x * BAI_SOLVE_THREADS) {
-    const BAIAlikeRow like = LikeOf(alike, A, (int)row);
+    const BAIAlikeRow like = alike.kind ? alike.of[alike.kind[row]] : BAIAlikeRow{A.i[row], A.i[row + 1], (int)row};
     BAIReal           w    = 0;
 
     for (int e = like.begin; e < like.end && !(w > 0); e++)

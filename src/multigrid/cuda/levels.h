@@ -87,7 +87,7 @@ typedef struct __align__(16)
 }
 BAIAlikeRow;
 
-/* The kind of each row of a matrix, or BAI_ALIKE_NONE, and a row of each kind. kind is NULL if there are too many */
+/* The kind of each row of a matrix, and a row of each kind. kind is NULL if there are too many kinds */
 typedef struct {
   const unsigned short *kind;
   const BAIAlikeRow    *of;
@@ -141,17 +141,19 @@ typedef struct {
   void      *p; /* P by places, for the cycle */
   /* number of the aggregate of each ghost as a column of the next level, or -1; its number among the ghosts of this
      aggregate, less than BAI_SET */
-  int            *ghost, *member;
-  int            *row, *place; /* row at each place, and place of each row */
-  int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
-  int            *like;  /* see BAILevelView */
-  bool            alike; /* like is used, as at most one of BAI_ALIKE_PART blocks reads its own data */
-  unsigned short *in_j;
-  void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
-  BAIMembers      listed;  /* during set-up: the rows of each aggregate */
-  int             longs;   /* rows with too many columns for the fast way to make them */
-  int             longest; /* largest number of entries of a row */
-  BAIDeviceHalo   halo;
+  int *ghost, *member;
+  int *row, *place; /* row at each place, and place of each row */
+  int *child, *first, *block_aggregate, *slice, *out_first, *out_j;
+  /* blocks: hashes of what they store; NULL: equal blocks are not looked for */
+  unsigned long long *hash;
+  int                *like;  /* see BAILevelView */
+  bool                alike; /* like is used, as at most one of BAI_ALIKE_PART blocks reads its own data */
+  unsigned short     *in_j;
+  void               *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
+  BAIMembers          listed;  /* during set-up: the rows of each aggregate */
+  int                 longs;   /* rows with too many columns for the fast way to make them */
+  int                 longest; /* largest number of entries of a row */
+  BAIDeviceHalo       halo;
 } BAIDeviceLevel;
 
 /* The findings of kernels about a level when it is stored by places, and about the fit of its aggregates, see BAIFits()
@@ -310,8 +312,10 @@ BAIStatus BAIDeviceOrder(BAILevelsState);
    device, gets the findings of each level. Allocate vectors of these levels */
 BAIStatus BAIPlaceLevels(BAILevelsState, int count, BAIPlaced *found);
 BAIStatus BAIPlaceVectors(BAILevelsState, int count);
-/* alike.cu: look for equal blocks of the first count levels; whether they are so many that one is read in the place of
-   others; look for equal rows of a matrix. Small levels and matrices are left as they are */
+/* alike.cu: whether equal blocks of a level are looked for; look for them by their hashes, in the first count levels;
+   whether they are so many that one is read in the place of others; look for equal rows of a matrix. Small levels and
+   matrices are left as they are */
+bool      BAIBlocksAreLookedAt(BAILevelsState, const BAIDeviceLevel *);
 BAIStatus BAILikeBlocks(BAILevelsState, int count, BAIPlaced *found);
 bool      BAIBlocksAreAlike(const BAIDeviceLevel *, int unlike);
 BAIStatus BAILikeRows(BAILevelsState, const BAIRows &);

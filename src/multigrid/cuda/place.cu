@@ -2,7 +2,7 @@
    Levels by places on a device: blocks, and the matrix in slices. The results are those of host/place.c. Each kernel
    works on all levels, as launches for the small ones would take longer than their work
 */
-#include "levels.h"
+#include "alike.h"
 #include "spread.h"
 #include "tuning.h"
 #include "../../common/cuda/scan_sort.h"
@@ -11,6 +11,7 @@
 
 enum {
   THREADS  = 256,
+  AT_ONCE  = 8,   /* entries of a row that a thread reads at once */
   LANES    = 16,  /* lanes that store a row together, by teams of */
   TEAMS    = 512, /* this number of threads of a block, if rows have on average more than */
   LONG_ROW = 24   /* this number of entries; otherwise a thread stores a row */
@@ -29,7 +30,9 @@ struct Fill {
   int              modes; /* 0: P is not kept */
   const BAIScalar *P;
   void            *p;
-  BAIPlaced       *found;
+  /* hashes of blocks, begun with 0; NULL: they are not wanted */
+  unsigned long long *hash;
+  BAIPlaced          *found;
 };
 
 /* Number of blocks of aggregates, of which the last may be empty, if each begins with the first aggregate that begins
@@ -138,11 +141,16 @@ static __global__ void Ends(const Fill *levels, int count)
 }
 
 /* The part of a row that is stored so far: columns of its slice, and entries outside; the sums of the magnitudes of
-   entries besides the diagonal and of those inside the block; and the diagonal entry */
+   entries besides the diagonal and of those inside the block; the diagonal entry; this thread's share of the hash, a
+   sum, so that the order of threads does not matter; and the first entry of a pair that is not stored yet */
+template <typename T>
 struct Stored {
   int       columns, out;
   BAIReal   sum, inside;
   BAIScalar diagonal;
+  uint64_t  hash;
+  int       place;
+  T         a;
 };
 
 /* Where a row's entries inside its block are stored: the place of the first one, of which the second of a pair is the
@@ -163,14 +171,29 @@ static __device__ inline Slot SlotOf(const Fill &f, int block, int row, int entr
   return {((long long)begin * BAI_TEAM + row % BAI_TEAM) * 2, width, !f.bare && entries <= width + 1};
 }
 
-/* Stores an entry of a row inside its block in column k of the slice */
-template <typename T>
-static __device__ inline void StoreInside(const Fill &f, const Slot &slot, int k, int place, T a)
+/* Where an entry is stored, for a hash: row and place in the block, or place -1 for outside, and column of the slice */
+static __device__ inline uint64_t EntryKey(int row, int column, int place)
 {
-  const long long to = slot.to + k / 2 * 2 * BAI_TEAM + k % 2;
+  return (uint64_t)(unsigned)row << 48 ^ (uint64_t)(unsigned)column << 16 ^ (unsigned short)place;
+}
 
-  reinterpret_cast<unsigned char *>(f.in_j)[to] = (unsigned char)place;
-  static_cast<T *>(f.in_a)[to]                  = a;
+/* Stores an entry of a row inside its block in column k of the slice. One thread for a row, which stores columns in
+   order, keeps the first entry of a pair until it has both */
+template <typename T, int LANES>
+static __device__ inline void StoreInside(const Fill &f, const Slot &slot, int k, int place, T a, Stored<T> *s)
+{
+  const long long pair = slot.to / 2 + k / 2 * BAI_TEAM, to = pair * 2 + k % 2;
+
+  if (LANES > 1) {
+    reinterpret_cast<unsigned char *>(f.in_j)[to] = (unsigned char)place;
+    static_cast<T *>(f.in_a)[to]                  = a;
+  } else if (k % 2) {
+    f.in_j[pair]                            = (unsigned short)(s->place | place << 8);
+    static_cast<BAIPair<T> *>(f.in_a)[pair] = {s->a, a};
+  } else {
+    s->place = place;
+    s->a     = a;
+  }
 }
 
 /* Stores entries of the row at place p, one in each lane of a team, which the lanes of a warp do together unless a team
@@ -178,7 +201,7 @@ static __device__ inline void StoreInside(const Fill &f, const Slot &slot, int k
    in the order of the entries */
 template <typename T, int LANES>
 static __device__ inline void StoreEntries(const Fill &f, BAIReal scale, const Slot &slot, int p, int first, int last,
-                                           bool is, int q, BAIScalar a, Stored *s)
+                                           bool is, int q, BAIScalar a, Stored<T> *s)
 {
   const bool diagonal = is && q == p, near = is && !diagonal && q >= first && q < last, far = is && !diagonal && !near;
   const int  base         = (int)threadIdx.x % BAI_LANES / LANES * LANES;
@@ -189,9 +212,11 @@ static __device__ inline void StoreEntries(const Fill &f, BAIReal scale, const S
   const unsigned  columns = slot.apart ? nears | fars : nears;
   const BAIReal   size    = near || far ? BAIAggregateMagnitude(a) : 0;
   const BAIScalar d       = diagonal ? a : BAIScalar(0);
+  const int       column  = s->columns + __popc(columns & before);
 
-  if (near) StoreInside<T>(f, slot, s->columns + __popc(columns & before), q - first, T(a * scale));
-  if (far && slot.apart) StoreInside<T>(f, slot, s->columns + __popc(columns & before), p - first, T(0));
+  if (near) StoreInside<T, LANES>(f, slot, column, q - first, T(a * scale), s);
+  if (far && slot.apart) StoreInside<T, LANES>(f, slot, column, p - first, T(0), s);
+  if (is && f.hash) s->hash += BAIHashWith(EntryKey(p - first, column, far ? -1 : q - first), T(a * scale));
   if (far) {
     const int at = s->out + __popc(fars & before);
 
@@ -206,7 +231,13 @@ static __device__ inline void StoreEntries(const Fill &f, BAIReal scale, const S
 
     s->sum += one;
     s->inside += nears >> (base + l) & 1 ? one : 0;
-    s->diagonal += LANES == 1 ? d : BAIOfLane(d, base + l);
+  }
+  if (LANES == 1) s->diagonal += d;
+  for (unsigned rest = LANES == 1 ? 0 : __ballot_sync(~0u, diagonal); rest; rest &= rest - 1) {
+    const int       from = __ffs((int)rest) - 1;
+    const BAIScalar one  = BAIOfLane(d, from);
+
+    if (from / LANES * LANES == base) s->diagonal += one;
   }
 }
 
@@ -221,21 +252,36 @@ static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TE
   const BAIShare share = BAIShareOf(spread);
   const Fill    &f     = levels[share.level];
   const int      first = f.first[share.block], last = f.first[share.block + 1], lane = (int)threadIdx.x % LANES;
+  enum {
+    READ = LANES == 1 ? AT_ONCE : 1 /* entries that a lane reads at once */
+  };
+  uint64_t hash = 0;
 
   for (int l = (int)threadIdx.x / LANES; l < BAI_LEVELS_BLOCK; l += (int)blockDim.x / LANES) {
     const bool is = first + l < last;
     const int  p = is ? first + l : -1, row = is ? f.row[p] : 0, begin = is ? f.A.i[row] : 0,
               end   = is ? f.A.i[row + 1] : 0;
     const Slot slot = SlotOf(f, share.block, l, end - begin);
-    Stored     s    = {0, is ? f.out_first[p] : 0, 0, 0, 0};
+    Stored<T>  s    = {0, is ? f.out_first[p] : 0, 0, 0, 0, 0, 0, T(0)};
 
-    for (int k = begin; LANES == 1 ? k < end : __any_sync(~0u, k < end); k += LANES) {
-      const bool has = k + lane < end;
+    for (int k = begin; LANES == 1 ? k < end : __any_sync(~0u, k < end); k += READ * LANES) {
+      int       q[READ];
+      BAIScalar a[READ];
 
-      StoreEntries<T, LANES>(f, scale, slot, p, first, last, has, has ? f.place[f.A.j[k + lane]] : 0,
-                             has ? f.A.a[k + lane] : BAIScalar(0), &s);
+#pragma unroll
+      for (int r = 0; r < READ; r++) {
+        const int at = k + r * LANES + lane;
+
+        q[r] = at < end ? f.A.j[at] : -1;
+        a[r] = at < end ? f.A.a[at] : BAIScalar(0);
+      }
+#pragma unroll
+      for (int r = 0; r < READ; r++) q[r] = q[r] < 0 ? -1 : f.place[q[r]];
+#pragma unroll
+      for (int r = 0; r < READ; r++) StoreEntries<T, LANES>(f, scale, slot, p, first, last, q[r] >= 0, q[r], a[r], &s);
     }
-    for (int k = s.columns + lane; k < slot.width; k += LANES) StoreInside<T>(f, slot, k, l, T(0));
+    hash += s.hash;
+    for (int k = s.columns + lane; k < slot.width; k += LANES) StoreInside<T, LANES>(f, slot, k, l, T(0), &s);
     if (!is || lane) continue;
     BAIReal       inverse;
     const BAIReal extra = BAISweepsOfRow(s.diagonal, s.sum, s.inside, scale, &inverse);
@@ -247,6 +293,10 @@ static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TE
     for (int k = 0; k < f.modes; k++)
       static_cast<T *>(f.p)[(long long)p * f.modes + k] = T(f.P[(long long)row * f.modes + k]);
   }
+  if (!f.hash) return;
+  const unsigned long long sum = BAISumOfWarp((unsigned long long)hash);
+
+  if (threadIdx.x % BAI_LANES == 0) atomicAdd(&f.hash[share.block], sum);
 }
 
 /* Whether a level is stored by places: it has rows, and is not solved exactly */
@@ -301,6 +351,7 @@ static BAIStatus Describe(BAILevelsState state, int count, BAIPlaced *found, BAI
            L->P ? state->p.modes : 0,
            L->P,
            L->p,
+           L->hash,
            found + l};
   }
   BAITry(room->Get(state, f.size(), levels));
@@ -393,16 +444,19 @@ static BAIStatus AllocateTogether(BAILevelsState state, const Array (&arrays)[CO
 /* Allocates the other arrays of a level's matrix */
 static BAIStatus MakeRoom(BAILevelsState state, BAIDeviceLevel *L)
 {
+  const bool   alike = BAIBlocksAreLookedAt(state, L);
   const size_t n = (size_t)L->A.n, size = BAISizeOfNumbers(state), pairs = (size_t)L->columns * BAI_TEAM;
   const Array  arrays[] = {
-     {(void **)&L->in_j,  pairs * sizeof(*L->in_j)                    },
-     {(void **)&L->out_j, (size_t)L->outside * sizeof(*L->out_j)      },
-     {&L->in_a,           2 * pairs * size                            },
-     {&L->out_a,          (size_t)L->outside * size                   },
-     {&L->d,              n * size                                    },
-     {&L->dinv,           n * size                                    },
-     {&L->e,              n * size                                    },
-     {&L->p,              L->P ? n * (size_t)state->p.modes * size : 0}
+     {(void **)&L->in_j,  pairs * sizeof(*L->in_j)                        },
+     {(void **)&L->out_j, (size_t)L->outside * sizeof(*L->out_j)          },
+     {&L->in_a,           2 * pairs * size                                },
+     {&L->out_a,          (size_t)L->outside * size                       },
+     {&L->d,              n * size                                        },
+     {&L->dinv,           n * size                                        },
+     {&L->e,              n * size                                        },
+     {(void **)&L->hash,  alike ? (size_t)L->blocks * sizeof(*L->hash) : 0},
+     {(void **)&L->like,  alike ? (size_t)L->blocks * sizeof(*L->like) : 0},
+     {&L->p,              L->P ? n * (size_t)state->p.modes * size : 0    }
   };
 
   return AllocateTogether(state, arrays);
@@ -438,6 +492,11 @@ static BAIStatus FillLevels(BAILevelsState state, int count, BAIPlaced *found)
     const BAIDeviceLevel *L = &state->level[l];
 
     if (IsPlaced(state, L)) BAISpreadOver(L->A.nnz > (int64_t)LONG_ROW * L->A.n ? &longs : &shorts, l, L->blocks);
+  }
+  for (int l = 0; l < count; l++) {
+    const BAIDeviceLevel *L = &state->level[l];
+
+    if (L->hash) CUDATry(cudaMemsetAsync(L->hash, 0, (size_t)L->blocks * sizeof(*L->hash), state->s.stream));
   }
   BAITry(Describe(state, count, found, &room, &levels));
   if (shorts.levels) {

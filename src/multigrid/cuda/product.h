@@ -140,24 +140,16 @@ static __device__ inline BAIScalar Rounded(BAIScalar a, BAIScalar b)
 #endif
 }
 
-/* Where the entries of a row are read: in the row of its kind, or if it has none in the row itself */
-static __device__ inline BAIAlikeRow LikeOf(const BAIAlikeRows &alike, const BAIRows &A, int row)
-{
-  const int kind = alike.kind ? alike.kind[row] : (int)BAI_ALIKE_NONE;
-
-  return kind == BAI_ALIKE_NONE ? BAIAlikeRow{A.i[row], A.i[row + 1], row} : alike.of[kind];
-}
-
-/* The product of a row with x, from the entries of a row that is like it. x of a batch of entries is fetched at once.
+/* The product of a row with x, from the entries of the row of its kind. x of a batch of entries is fetched at once.
    If CAREFUL, *lost gets the rounding error of the result */
 template <bool CAREFUL, typename X>
 static __device__ inline BAIScalar LikeRowTimes(const BAIAlikeRows &alike, const BAIRows &A, int row, const X *x,
                                                 BAIScalar *lost)
 {
-  const BAIAlikeRow like  = LikeOf(alike, A, row);
-  const int         count = like.end - like.begin, shift = row - like.row;
-  const int        *j   = A.j + like.begin;
-  const BAIScalar  *a   = A.a + like.begin;
+  const BAIAlikeRow like  = alike.of[alike.kind[row]];
+  const int         count = like.end - like.begin;
+  const int        *j     = A.j + like.begin;
+  const BAIScalar  *a     = A.a + like.begin;
   BAIScalar         sum = 0, rest = 0;
 
   for (int at = 0; at < count; at += BAI_LIKE_AT_ONCE) {
@@ -165,7 +157,7 @@ static __device__ inline BAIScalar LikeRowTimes(const BAIAlikeRows &alike, const
     X   other[BAI_LIKE_AT_ONCE];
 
 #pragma unroll
-    for (int k = 0; k < BAI_LIKE_AT_ONCE; k++) col[k] = at + k < count ? j[at + k] + shift : row;
+    for (int k = 0; k < BAI_LIKE_AT_ONCE; k++) col[k] = at + k < count ? j[at + k] + row - like.row : row;
 #pragma unroll
     for (int k = 0; k < BAI_LIKE_AT_ONCE; k++) other[k] = x[col[k]];
 #pragma unroll

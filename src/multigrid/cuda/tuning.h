@@ -39,13 +39,12 @@ enum {
   BAI_TAIL_LEVELS = 8,
   BAI_TAIL_ROWS   = 640,
   /* Equal rows and blocks: number of rows from which they are looked for, as the data of smaller levels stay in the L2
-     cache anyway; slots for kinds, and number of kinds, whose data must stay in cache; largest number of kinds of rows;
-     no kind; one in so many blocks may be of no kind */
+     cache anyway; slots for kinds; largest number of kinds of blocks, whose data must stay in cache, and of rows; one
+     in so many blocks may read its own data */
   BAI_ALIKE_ROWS      = 1 << 18,
   BAI_ALIKE_SLOTS     = 1024,
   BAI_ALIKE_KINDS     = 512,
   BAI_ALIKE_ROW_KINDS = 128,
-  BAI_ALIKE_NONE      = 65535,
   BAI_ALIKE_PART      = 8,
   /* Other kernels: threads that solve the only level exactly; threads of a block, and thread blocks for each
      multiprocessor that share all rows */
