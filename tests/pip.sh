@@ -97,13 +97,14 @@ if [ "$wanted" ] && ! "$books" -c 'import scipy, pyamg, nbconvert, ipykernel, sk
       "$("$python" -c 'import numpy; print("numpy<" + str(int(numpy.__version__.split(".")[0]) + 1))')" &&
     "$books" -c 'import petsc4py' || books=$python
 fi >"$dir/books.log" 2>&1
-for module in scipy pyamg nbconvert skfem matplotlib; do
+for module in scipy pyamg cupy nbconvert skfem matplotlib; do
   ! "$books" -c "import $module" 2>/dev/null || HAVE="$HAVE $module"
 done
 for case in $(python3 tests/pip_scipy.py); do
   needs= ranks=
   case $case in
   cuda | pyamg) needs=$case ;;
+  cupy_*) needs='cuda cupy' ;;
   ranks) ranks="$MPIEXEC -n 2" ;;
   esac
   check scipy-$case "pip petsc4py scipy $needs" $ranks "$books" tests/pip_scipy.py $case

@@ -1,6 +1,7 @@
 """Tests of petscbai.solve(), Solver and preconditioner(): pip_scipy.py CASE; without CASE it lists them"""
 import doctest
 import sys
+import types
 import warnings
 
 
@@ -266,6 +267,107 @@ def case_cuda():
         assert np.linalg.norm(b - 2 * A @ x[:, 0]) <= 1.01e-8 * np.linalg.norm(b)
     M = petscbai.preconditioner(A, device='cuda')
     assert np.allclose(M @ b, petscbai.preconditioner(A) @ b, rtol=1e-5)
+    # A Mat on the GPU, with vectors that have never been there
+    mat = PETSc.Mat().createAIJ(A.shape, csr=(A.indptr, A.indices, A.data), bsize=2, comm=PETSc.COMM_SELF)
+    mat.convert('seqaijcusparse')
+    vectors = [PETSc.Vec().createWithArray(mode, comm=PETSc.COMM_SELF) for mode in np.linalg.qr(modes)[0].T.copy()]
+    mat.setNearNullSpace(PETSc.NullSpace().create(vectors=vectors, comm=PETSc.COMM_SELF))
+    x, info = petscbai.solve(mat, b, full_output=True)
+    assert info.converged and info.iterations <= 25, info
+    assert np.linalg.norm(b - A @ x) <= 1.01e-8 * np.linalg.norm(b)
+
+
+def on_gpu(A, b, rtol=1e-8, **parameters):
+    """The solution, once it is one"""
+    x, info = petscbai.solve(A, b, rtol=rtol, full_output=True, **parameters)
+    assert isinstance(x, cupy.ndarray) and x.shape == b.shape, type(x)
+    assert info.converged and info.iterations > 0, info
+    b = cupy.asarray(b)
+    norms = cupy.linalg.norm(b - A @ x, axis=0) / cupy.linalg.norm(b, axis=0)
+    assert (norms <= 1.01 * rtol).all(), norms
+    return x
+
+
+def case_cupy_formats():
+    A = cupyx.scipy.sparse.csr_matrix(poisson(30))
+    b = cupy.arange(900) % 7.0
+    exact = spla.spsolve(poisson(30).tocsc(), b.get())
+    for kind in 'csr', 'csc', 'coo', 'dia':
+        of_kind = getattr(cupyx.scipy.sparse, kind + '_matrix')(poisson(30).asformat(kind))
+        assert np.allclose(on_gpu(of_kind, b).get(), exact, rtol=1e-5)
+    # Each entry in two halves, rows not sorted
+    order = cupy.lexsort(cupy.stack([-A.indices, cupy.repeat(cupy.arange(900), np.diff(A.indptr.get()).tolist())]))
+    halves, columns = cupy.repeat(A.data[order] / 2, 2), cupy.repeat(A.indices[order], 2)
+    twice = cupyx.scipy.sparse.csr_matrix((halves, columns.copy(), 2 * A.indptr), A.shape)
+    on_gpu(twice, b)
+    assert cupy.array_equal(twice.indices, columns)  # the user's matrix is as it was
+    single = petscbai.solve(A.astype(np.float32), b.astype(np.float32), rtol=1e-5)
+    assert single.dtype == np.float32 and petscbai.solve(A, b.astype(int)).dtype == np.float64
+
+
+def case_cupy_vectors():
+    A = cupyx.scipy.sparse.csr_matrix(poisson(40))
+    B = cupy.random.default_rng(0).random((1600, 4))
+    for b in B, cupy.asfortranarray(B), B[:, :1], B[:, ::2], B[:, 1]:
+        on_gpu(A, b)
+    x = on_gpu(A, B.get())
+    given = x.copy()
+    again, info = petscbai.solve(A, B, x0=x, full_output=True)
+    assert info.iterations <= 1 and (given == x).all(), info
+    with cupy.cuda.Stream(non_blocking=True):
+        for power in range(20):
+            b = cupy.full(1600, 2.0**power)
+            on_gpu(A, b)
+    # Arrays of CuPy for what is on the GPU by other means
+    host = poisson(40)
+    mat = PETSc.Mat().createAIJ(host.shape, csr=(host.indptr, host.indices, host.data), comm=PETSc.COMM_SELF)
+    refuses(TypeError, 'need a matrix on the GPU', petscbai.solve, mat, B)
+    refuses(TypeError, 'need a matrix on the GPU', petscbai.solve, host, B)
+    for matrix, device in (host, 'cuda'), (mat.convert('seqaijcusparse'), None):
+        assert cupy.allclose(petscbai.solve(matrix, B, device=device), x, rtol=1e-5)
+
+
+def case_cupy_update():
+    with petscbai.Solver(cupyx.scipy.sparse.csr_matrix(poisson(50)), rtol=1e-10) as solver:
+        assert 'cusparse' in solver.ksp.getOperators()[0].getType()
+        for shift in 0, 1, 0.1:
+            A, b = cupyx.scipy.sparse.csr_matrix(poisson(50, shift=shift)), cupy.full(2500, 1.0 + shift)
+            if shift:
+                solver.update(A)
+            x, info = solver.solve(b, full_output=True)
+            assert info.converged and cupy.linalg.norm(b - A @ x) <= 1.01e-10 * cupy.linalg.norm(b)
+        more = poisson(50) + sp.diags([1.0], [3], shape=A.shape)
+        for other in more, poisson(49):
+            refuses(ValueError, 'another nonzero pattern', solver.update, cupyx.scipy.sparse.csr_matrix(other))
+        refuses(TypeError, 'of the kind', solver.update, poisson(50))
+        assert cupy.allclose(solver.solve(b), x)
+
+
+def case_cupy_near_null():
+    A, modes = elasticity(40)
+    A, b = cupyx.scipy.sparse.csr_matrix(A), cupy.ones(A.shape[0])
+    for vectors in modes, cupy.asarray(modes):
+        x, info = petscbai.solve(A, b, block_size=2, near_null=vectors, full_output=True)
+        assert info.converged and info.iterations <= 25, info
+    refuses(ValueError, 'linearly independent', petscbai.solve, A, b, near_null=cupy.ones((A.shape[0], 2)))
+
+
+def case_cupy_preconditioner():
+    A, b = cupyx.scipy.sparse.csr_matrix(poisson(100)), cupy.ones(10000)
+    M = petscbai.preconditioner(A)
+    x, failed = cupyx.scipy.sparse.linalg.cg(A, b, M=M, rtol=1e-8, maxiter=30)
+    assert not failed and cupy.linalg.norm(b - A @ x) <= 1.01e-8 * cupy.linalg.norm(b)
+    assert isinstance(M @ b, cupy.ndarray) and (M @ cupy.stack([b, 2 * b], axis=1)).shape == (10000, 2)
+    assert np.allclose((M @ b).get(), petscbai.preconditioner(poisson(100)) @ b.get(), rtol=1e-5)
+
+
+def case_cupy_errors():
+    A, b = cupyx.scipy.sparse.csr_matrix(poisson(10)), cupy.ones(100)
+    refuses(ValueError, 'pass A.get()', petscbai.solve, A, b, device='cpu')
+    refuses(TypeError, 'not ndarray', petscbai.solve, A.toarray(), b)
+    refuses(ValueError, 'b must be of shape', petscbai.solve, A, b[1:])
+    if not issubclass(PETSc.ScalarType, np.complexfloating):
+        refuses(TypeError, 'this PETSc has real scalars', petscbai.solve, A * 1j, b)
 
 
 def case_pyamg():
@@ -278,7 +380,7 @@ def case_pyamg():
 def case_errors():
     A, b = poisson(10), np.ones(100)
     solve = petscbai.solve
-    refuses(TypeError, 'scipy.sparse matrix or a petsc4py Mat, not ndarray', solve, A.toarray(), b)
+    refuses(TypeError, 'scipy.sparse matrix, one of CuPy, or a petsc4py Mat, not ndarray', solve, A.toarray(), b)
     refuses(ValueError, 'square', solve, A[:50], b)
     refuses(ValueError, 'square', solve, sp.csr_matrix((0, 0)), b[:0])
     refuses(ValueError, 'b must be of shape (100,) or (100, k), not (99,)', solve, A, b[1:])
@@ -290,8 +392,10 @@ def case_errors():
     refuses(ValueError, "device must be 'cpu' or 'cuda', not 'gpu'", solve, A, b, device='gpu')
     refuses(TypeError, 'unexpected keyword', solve, A, b, tol=1e-8)
     cupy = type('csr_matrix', (), {'__module__': 'cupyx.scipy.sparse._csr'})
-    refuses(TypeError, 'pass A.get()', solve, cupy(), b)
+    sys.modules.setdefault('cupy', types.ModuleType('cupy'))
+    refuses(ValueError, 'pass A.get()', solve, cupy(), b, device='cpu')
     if not PETSc.Sys.hasExternalPackage('cuda'):
+        refuses(RuntimeError, 'needs a PETSc that was built with CUDA', solve, cupy(), b)
         refuses(RuntimeError, 'needs a PETSc that was built with CUDA', solve, A, b, device='cuda')
     singular = A.tolil()
     singular[7, 7] = 0
@@ -323,4 +427,8 @@ if __name__ == '__main__':
 
     if sys.argv[1] == 'pyamg':
         import pyamg
+    if sys.argv[1].startswith('cupy'):
+        import cupy
+        import cupyx.scipy.sparse
+        import cupyx.scipy.sparse.linalg
     globals()['case_' + sys.argv[1]]()

@@ -2,8 +2,8 @@
 
 It may be imported before or after PETSc is initialized. Before, it adds an option to PETSC_OPTIONS.
 
-`solve(A, b)`, `Solver(A)` and `preconditioner(A)` take matrices of scipy.sparse. The first use of one of these names
-imports petsc4py and SciPy, and initializes PETSc."""
+`solve(A, b)`, `Solver(A)` and `preconditioner(A)` take matrices of scipy.sparse and cupyx.scipy.sparse. The first
+use of one of these names imports petsc4py and SciPy, and initializes PETSc."""
 import ctypes
 import os
 import re

@@ -1,6 +1,8 @@
-"""solve(), Solver and preconditioner() of petscbai: sparse matrices of SciPy, solved by PETSc"""
+"""solve(), Solver and preconditioner() of petscbai: sparse matrices of SciPy and CuPy, solved by PETSc"""
+import contextlib
 import ctypes
 import itertools
+import sys
 import time
 import warnings
 import weakref
@@ -9,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 from petsc4py import PETSc
-from scipy.sparse.linalg import LinearOperator
 
 from . import library
 
@@ -51,12 +52,15 @@ class Info(NamedTuple):
         return self.reason.startswith('CONVERGED')
 
 
+def _module(array):
+    """CuPy for its arrays and matrices, which have imported it, else NumPy"""
+    return sys.modules['cupy'] if type(array).__module__.split('.')[0] in ('cupy', 'cupyx') else np
+
+
 def _csr(A):
-    """Rows of a SciPy matrix as PETSc takes them: sorted, without duplicates, in PETSc's types"""
-    if type(A).__module__.split('.')[0] in ('cupy', 'cupyx'):
-        raise TypeError('matrices of CuPy are not supported: pass A.get(), which copies it to the host')
-    if not scipy.sparse.issparse(A):
-        raise TypeError(f'A must be a scipy.sparse matrix or a petsc4py Mat, not {type(A).__name__}')
+    """Rows of a SciPy or CuPy matrix as PETSc takes them: sorted, without duplicates, in PETSc's types"""
+    if not (scipy.sparse.issparse(A) or _module(A) is not np and hasattr(A, 'tocsr')):
+        raise TypeError(f'A must be a scipy.sparse matrix, one of CuPy, or a petsc4py Mat, not {type(A).__name__}')
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.shape[0]:
         raise ValueError(f'A must be square and not empty, not of shape {A.shape}')
     _scalars(A, 'A')
@@ -88,37 +92,117 @@ def _matrix(A, near_null, block_size, device):
         return A
     if device not in (None, 'cpu', 'cuda'):
         raise ValueError(f"device must be 'cpu' or 'cuda', not {device!r}")
-    if device == 'cuda' and not PETSc.Sys.hasExternalPackage('cuda'):
-        raise RuntimeError("device='cuda' needs a PETSc that was built with CUDA")
+    cupy = _module(A) is not np
+    if cupy and device == 'cpu':
+        raise ValueError("device='cpu' does not take matrices of CuPy: pass A.get(), which copies it to the host")
+    if (cupy or device == 'cuda') and not PETSc.Sys.hasExternalPackage('cuda'):
+        raise RuntimeError("device='cuda', the default for CuPy, needs a PETSc that was built with CUDA")
     if block_size is None and getattr(A, 'format', '') == 'bsr' and A.blocksize[0] == A.blocksize[1]:
         block_size = A.blocksize[0]
     csr = _csr(A)
     n = A.shape[0]
     if block_size is not None and (block_size < 1 or n % block_size):
         raise ValueError(f'block_size must divide the number of rows, {n}, and {block_size} does not')
-    mat = PETSc.Mat().create(PETSc.COMM_SELF)
-    mat.setSizes((n, n), block_size)
-    mat.setType('seqaijcusparse' if device == 'cuda' else 'seqaij')
-    mat.setPreallocationCSR(csr)
+    if cupy:
+        mat = _copy_pattern(csr)
+        mat.setBlockSize(block_size or 1)
+        _set_values(mat, csr[2])
+    else:
+        mat = PETSc.Mat().create(PETSc.COMM_SELF)
+        mat.setSizes((n, n), block_size)
+        mat.setType('seqaijcusparse' if device == 'cuda' else 'seqaij')
+        mat.setPreallocationCSR(csr)
     if near_null is not None:
         mat.setNearNullSpace(_near_null(mat, near_null))
     return mat
 
 
+def _call(name, *arguments):
+    """Calls a function of PETSc that petsc4py does not have"""
+    error = ctypes.CDLL(library())[name](*arguments)
+    if error:
+        raise PETSc.Error(error)
+
+
+def _view(pointer, size, dtype):
+    """An array of CuPy in memory of PETSc"""
+    cuda = sys.modules['cupy'].cuda
+    memory = cuda.UnownedMemory(pointer, size * np.dtype(dtype).itemsize, None)
+    return sys.modules['cupy'].ndarray((size,), dtype, cuda.MemoryPointer(memory, 0))
+
+
+@contextlib.contextmanager
+def _exchange():
+    """Before and after it the GPU is idle, as the streams of CuPy and PETSc do not wait for each other"""
+    device = sys.modules['cupy'].cuda.Device()
+    device.synchronize()
+    yield
+    device.synchronize()
+
+
+def _copy_pattern(csr):
+    """A matrix on the GPU whose values are zero; it keeps the pattern on the host too, as PETSc wants it there"""
+    host = csr[0].get(), csr[1].get(), np.zeros(csr[2].size, PETSc.ScalarType)
+    n = host[0].size - 1
+    return PETSc.Mat().createAIJWithArrays((n, n), host, comm=PETSc.COMM_SELF).convert('seqaijcusparse')
+
+
+def _pattern(mat):
+    """Row pointers and column indices on the GPU"""
+    arrays = ctypes.c_void_p(), ctypes.c_void_p()
+    _call('MatSeqAIJCUSPARSEGetIJ', ctypes.c_void_p(mat.handle), 0, *map(ctypes.byref, arrays))
+    sizes = mat.getSize()[0] + 1, int(mat.getInfo()['nz_used'])
+    return [_view(array.value, size, PETSc.IntType) for array, size in zip(arrays, sizes)]
+
+
+def _set_values(mat, data):
+    """Copies values of CuPy into a matrix on the GPU"""
+    _pattern(mat)  # without which PETSc has no memory there yet
+    handle, values = ctypes.c_void_p(mat.handle), ctypes.c_void_p()
+    _call('MatSeqAIJCUSPARSEGetArrayWrite', handle, ctypes.byref(values))
+    with _exchange():
+        _view(values.value, data.size, PETSc.ScalarType)[:] = data
+    _call('MatSeqAIJCUSPARSERestoreArrayWrite', handle, ctypes.byref(values))
+
+
+def _put(vec, array):
+    """Copies an array of NumPy or CuPy into a vector"""
+    if _module(array) is np:
+        vec.setArray(array)
+        return
+    if 'cuda' not in vec.getType():
+        raise TypeError("arrays of CuPy need a matrix on the GPU: of CuPy, with device='cuda', or a Mat that is there")
+    handle = vec.getCUDAHandle('w')
+    with _exchange():
+        _view(handle, array.size, PETSc.ScalarType)[:] = array.ravel()
+    vec.restoreCUDAHandle(handle, 'w')
+
+
+def _get(vec, module):
+    """The values of a vector as an array of NumPy, which is valid until the vector changes, or of CuPy"""
+    if module is np:
+        return vec.getArray(readonly=True)
+    handle = vec.getCUDAHandle('r')
+    with _exchange():
+        array = _view(handle, vec.getSize(), PETSc.ScalarType).copy()
+    vec.restoreCUDAHandle(handle, 'r')
+    return array
+
+
 def _near_null(mat, vectors):
     """PETSc wants orthonormal vectors"""
-    vectors = np.asarray(vectors)
+    xp = _module(vectors)
+    vectors = xp.asarray(vectors)
     n = mat.getSize()[0]
     if vectors.ndim != 2 or vectors.shape[0] != n or not 0 < vectors.shape[1] <= n:
         raise ValueError(f'near_null must be of shape ({n}, k), a column for each vector, not {vectors.shape}')
     _scalars(vectors, 'near_null')
-    basis, factor = np.linalg.qr(vectors)
-    size = np.abs(factor.diagonal())
-    if not np.all(size > 1e-10 * np.linalg.norm(vectors, axis=0)):
+    basis, factor = xp.linalg.qr(vectors)
+    if not xp.all(xp.abs(factor.diagonal()) > 1e-10 * xp.linalg.norm(vectors, axis=0)):
         raise ValueError('the columns of near_null must be linearly independent')
-    petsc = [mat.createVecRight() for _ in size]
+    petsc = [mat.createVecRight() for _ in range(vectors.shape[1])]
     for vec, column in zip(petsc, basis.T):
-        vec.setArray(column)
+        _put(vec, column)
     return PETSc.NullSpace().create(constant=False, vectors=petsc, comm=PETSc.COMM_SELF)
 
 
@@ -162,8 +246,9 @@ class Solver:
 
     Parameters
     ----------
-    A : scipy.sparse matrix or array of any format, (n, n), or petsc4py Mat on one MPI rank
+    A : scipy.sparse or cupyx.scipy.sparse matrix or array of any format, (n, n), or petsc4py Mat on one MPI rank
         Its indices may have 32 or 64 bits; its entries may be complex if the scalars of PETSc are. A Mat is not copied.
+        A matrix of CuPy is copied on the GPU; only its pattern goes to the host as well, once.
     rtol, atol : float
         A solve ends when the norm of b - A x is at most max(rtol * norm(b), atol). The default solver also asks that
         the residual, divided row by row by the diagonal of A, has fallen by rtol.
@@ -171,11 +256,13 @@ class Solver:
         Iterations at most.
     near_null : array_like (n, k), optional
         Near-null-space vectors, a column each, such as the rigid body modes of elasticity: vectors for which A x is
-        nearly zero far from the boundary. The multigrid preconditioner uses two to eight of them.
+        nearly zero far from the boundary. The multigrid preconditioner uses two to eight of them. They may be of CuPy
+        if the matrix is on the GPU.
     block_size : int, optional
         Unknowns at each point, numbered one after the other; default: 1, or that of a BSR matrix.
     device : {'cpu', 'cuda'}, optional
-        Where the solver works. 'cuda' needs a PETSc with CUDA, and copies matrix and vectors to the GPU.
+        Where the solver works; default: where A is. 'cuda' needs a PETSc with CUDA, and copies matrix and vectors of
+        SciPy and NumPy to the GPU. 'cpu' does not take a matrix of CuPy.
     options : dict or str, optional
         Options of PETSc for this solver alone, such as {'ksp_type': 'cg', 'pc_type': 'gamg'} or '-ksp_monitor'. Those
         of the command line and of PETSC_OPTIONS have no effect on it.
@@ -192,7 +279,7 @@ class Solver:
     ValueError
         If a shape or a value does not fit, or if A is distributed over MPI ranks.
     RuntimeError
-        If device is 'cuda' and PETSc has no CUDA.
+        If device is 'cuda', or A of CuPy, and PETSc has no CUDA.
     petsc4py.PETSc.Error
         If PETSc or the solver refuses A. The message names options with the private prefix of this solver; `options`
         take them without it.
@@ -236,7 +323,7 @@ class Solver:
         objects = []
         self.close = weakref.finalize(self, _destroy, prefix, objects)
         self._mat = _matrix(A, near_null, block_size, device)
-        self._users = self._mat is A
+        self._users, self._xp = self._mat is A, _module(A)
         if not self._users:
             objects.append(self._mat)
         self._dtype = np.dtype(getattr(A, 'dtype', PETSc.ScalarType))
@@ -276,9 +363,9 @@ class Solver:
 
         Parameters
         ----------
-        A : scipy.sparse matrix or array, (n, n)
-            With entries where the first one had some; a value may be zero, but must be stored. If the solver was made
-            with a Mat: a Mat, which may be the first one with new values.
+        A : matrix of the kind that the solver was made with, (n, n)
+            With entries where the first one had some; a value may be zero, but must be stored. A Mat may be the first
+            one with new values. Of CuPy nothing goes to the host.
 
         Raises
         ------
@@ -286,18 +373,21 @@ class Solver:
             If the pattern is another one: then make a new Solver.
         """
         begin = time.perf_counter()
-        if isinstance(A, PETSc.Mat) != self._users:
-            raise TypeError('A must be a Mat if this Solver was made with one, and a scipy.sparse matrix if not')
+        if (isinstance(A, PETSc.Mat), _module(A)) != (self._users, self._xp):
+            raise TypeError('A must be of the kind that this Solver was made with: a Mat, of SciPy, or of CuPy')
         if self._users:
             self._mat = A
             self.ksp.setOperators(A)
         else:
             csr = _csr(A)
-            pattern = self._mat.getRowIJ()
-            if not all(np.array_equal(new, old) for new, old in zip(csr, pattern)):
+            pattern = self._mat.getRowIJ() if self._xp is np else _pattern(self._mat)
+            if not all(self._xp.array_equal(new, old) for new, old in zip(csr, pattern)):
                 raise ValueError('A has another nonzero pattern than the matrix of this Solver: make a new one')
-            self._mat.setValuesCSR(*csr)
-            self._mat.assemble()
+            if self._xp is np:
+                self._mat.setValuesCSR(*csr)
+                self._mat.assemble()
+            else:
+                _set_values(self._mat, csr[2])
             self._dtype = A.dtype
         self.ksp.setUp()
         self._setup_time = time.perf_counter() - begin
@@ -308,7 +398,8 @@ class Solver:
         Parameters
         ----------
         b : array_like (n,) or (n, k)
-            Right-hand sides are columns, which are solved one after the other.
+            Right-hand sides are columns, which are solved one after the other. They may be of CuPy if the matrix is on
+            the GPU.
         x0 : array_like of the shape of b, optional
             Initial guess; default: zero.
         full_output : bool
@@ -316,7 +407,7 @@ class Solver:
 
         Returns
         -------
-        x : numpy.ndarray of the shape of b
+        x : numpy.ndarray of the shape of b, or cupy.ndarray if A or b is of CuPy
             In the common type of A and b, which is float64 if both are integers.
         info : Info
             Only with `full_output`.
@@ -328,11 +419,12 @@ class Solver:
         UserWarning
             If an option has no effect; in the first solve.
         """
-        b = np.asarray(b)
+        xp = self._xp if self._xp is not np else _module(b)
+        b = xp.asarray(b)
         n = self._mat.getSize()[0]
         if b.ndim not in (1, 2) or b.shape[0] != n:
             raise ValueError(f'b must be of shape ({n},) or ({n}, k), not {b.shape}')
-        x = np.zeros(b.shape, PETSc.ScalarType) if x0 is None else np.array(x0, order='C')
+        x = xp.zeros(b.shape, PETSc.ScalarType) if x0 is None else xp.array(x0, order='C')
         if x.shape != b.shape:
             raise ValueError(f'x0 must be of the shape of b, {b.shape}, not {x.shape}')
         _scalars(b, 'b')
@@ -342,11 +434,11 @@ class Solver:
         self.ksp.setInitialGuessNonzero(x0 is not None)
         reason, iterations, residual = 0, 0, 0.0
         for column, solution in zip(b.reshape(n, -1).T, x.reshape(n, -1).T):
-            self._b.setArray(column)
+            _put(self._b, column)
             if x0 is not None:
-                self._x.setArray(solution)
+                _put(self._x, solution)
             self.ksp.solve(self._b, self._x)
-            solution[:] = self._x.getArray(readonly=True)
+            solution[:] = _get(self._x, xp)
             if reason >= 0:
                 reason = self.ksp.getConvergedReason()
             iterations = max(iterations, self.ksp.getIterationNumber())
@@ -370,7 +462,7 @@ def solve(A, b, *, x0=None, full_output=False, **parameters):
 
     Parameters
     ----------
-    A : scipy.sparse matrix or array of any format, (n, n), or petsc4py Mat on one MPI rank
+    A : scipy.sparse or cupyx.scipy.sparse matrix or array of any format, (n, n), or petsc4py Mat on one MPI rank
     b : array_like (n,) or (n, k)
         Right-hand sides are columns.
     x0, full_output
@@ -380,7 +472,7 @@ def solve(A, b, *, x0=None, full_output=False, **parameters):
 
     Returns
     -------
-    x : numpy.ndarray of the shape of b
+    x : numpy.ndarray of the shape of b, or cupy.ndarray if A or b is of CuPy
     info : Info
         Only with `full_output`: reason, iterations, residual norm, times in seconds.
 
@@ -411,14 +503,14 @@ class _Cycle(Solver):
     _ksp_type = 'preonly'
 
     def apply(self, vector):
-        self._b.setArray(vector)
+        _put(self._b, vector)
         self.ksp.getPC().apply(self._b, self._x)
         self._check_options()
-        return self._x.getArray(readonly=True).astype(self._dtype)
+        return _get(self._x, self._xp).astype(self._dtype)
 
 
 def preconditioner(A, *, near_null=None, block_size=None, device=None, options=None):
-    """One multigrid cycle (PCBAIMG), for the Krylov methods of scipy.sparse.linalg.
+    """One multigrid cycle (PCBAIMG), for the Krylov methods of scipy.sparse.linalg or cupyx.scipy.sparse.linalg.
 
     It is symmetric and positive definite if A is, so that it preconditions conjugate gradients.
 
@@ -431,7 +523,7 @@ def preconditioner(A, *, near_null=None, block_size=None, device=None, options=N
 
     Returns
     -------
-    scipy.sparse.linalg.LinearOperator, (n, n)
+    scipy.sparse.linalg.LinearOperator, (n, n), or that of cupyx.scipy.sparse.linalg if A is of CuPy
 
     Examples
     --------
@@ -442,4 +534,8 @@ def preconditioner(A, *, near_null=None, block_size=None, device=None, options=N
     0
     """
     solver = _Cycle(A, near_null=near_null, block_size=block_size, device=device, options=options)
+    if solver._xp is np:
+        from scipy.sparse.linalg import LinearOperator
+    else:
+        from cupyx.scipy.sparse.linalg import LinearOperator
     return LinearOperator(solver._mat.getSize(), solver.apply, dtype=solver._dtype)
