@@ -9,6 +9,11 @@ import sys
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70
+    from wheel.bdist_wheel import bdist_wheel
+
 
 def environment(code):
     """What Python prints that sees the packages of this environment, or nothing. -E, as pip hides them from builds"""
@@ -77,6 +82,13 @@ class make(build_ext):
             file.write(text)
 
 
+class any_python(bdist_wheel):
+    """The library is for one platform, and for any Python"""
+
+    def get_tag(self):
+        return 'py3', 'none', super().get_tag()[2]
+
+
 with open('include/petscbai.h') as file:
     version = re.findall(r'define PETSCBAI_VERSION_\w+ +(\d+)', file.read())
 
@@ -89,5 +101,5 @@ setup(
     packages=['petscbai'],
     package_dir={'petscbai': 'packaging/pip/petscbai'},
     ext_modules=[Extension('petscbai.lib', [])],  # none: that the package is for one platform
-    cmdclass={'build_ext': make},
+    cmdclass={'build_ext': make, 'bdist_wheel': any_python},
 )
