@@ -267,6 +267,10 @@ columns: $(B)/tests/bench/columns
 	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),-matrix fv1,laplace3d,trefethen,trefethen \
 	  -n 0,$(if $(on_gpu),48,24),2000,20000)
 
+# Geometric multigrid with each solver of the coarse grid: docs/manual.md
+coarse: $(B)/tests/bench/coarse
+	$< $(if $(on_gpu),-dm_mat_type aijcusparse -dm_vec_type cuda) $(ARGS)
+
 # 1, 2, 4, ... of N ranks, as ratios to one; on GPUs one each
 N ?= 2
 scaling: $(B)/tests/bench/ranks
@@ -516,7 +520,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo clients bench multigrid columns nondeterminism choices preconditioners scaling experiments \
+.PHONY: all demo clients bench multigrid columns coarse nondeterminism choices preconditioners scaling experiments \
   check fuzz fuzz-mtx soak test run-tests run-manual run-tutorial run-multigrid run-session run-variants \
   run-pip run-options run-experiments-test run-clients run-kernels run-house kernels bundle carry install tidy \
   cppcheck coverage coverage-test
@@ -586,6 +590,7 @@ help:
 	@echo 'multigrid  KSPBAI with many levels beside CG with PCGAMG and others; GPU=1: on the GPU;' \
 	  'HYPRE_DIR=$$(config/hypre.sh): and hypre'
 	@echo 'columns    times of many right-hand sides at once, by KSPMatSolve(); GPU=1: on the GPU'
+	@echo 'coarse   geometric multigrid with each solver of the coarse grid; GPU=1: on the GPU'
 	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'
