@@ -186,7 +186,7 @@ static PetscErrorCode TimeWay(const Run *run, PetscInt n, const Grids *g, int wa
   KSP                ksp = NULL;
   Vec                r;
   PetscInt           its;
-  PetscReal          setup[MAX_SAMPLES], later[MAX_SAMPLES], first, residual, bnorm;
+  PetscReal          setup[MAX_SAMPLES], later[MAX_SAMPLES], first, again, usual, residual, bnorm;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
@@ -198,8 +198,8 @@ static PetscErrorCode TimeWay(const Run *run, PetscInt n, const Grids *g, int wa
   }
   PetscCall(Timed(Solve, ksp, g, &first));
   for (PetscInt k = 0; k < run->samples; k++) PetscCall(Timed(Solve, ksp, g, &later[k]));
-  PetscCall(PetscSortReal(run->samples, setup));
-  PetscCall(PetscSortReal(run->samples, later));
+  PetscCall(Median(run->samples, setup, &again));
+  PetscCall(Median(run->samples, later, &usual));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(VecDuplicate(g->b, &r));
@@ -209,8 +209,8 @@ static PetscErrorCode TimeWay(const Run *run, PetscInt n, const Grids *g, int wa
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "%3" PetscInt_FMT "^3 points  %-10s %3" PetscInt_FMT "%c %9.3f set-up %9.3f first %9.3f later "
                         "%.1e\n",
-                        n, ways[way].name, its, reason > 0 ? ' ' : '*', (double)setup[run->samples / 2], (double)first,
-                        (double)later[run->samples / 2], (double)(residual / bnorm)));
+                        n, ways[way].name, its, reason > 0 ? ' ' : '*', (double)again, (double)first, (double)usual,
+                        (double)(residual / bnorm)));
   PetscCall(VecDestroy(&r));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(0);

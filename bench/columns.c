@@ -85,8 +85,7 @@ static PetscErrorCode TimeBlock(const Run *run, const Block *block, PetscReal *s
     PetscCall(Now(&end));
     sample[k] = (PetscReal)(end - start);
   }
-  PetscCall(PetscSortReal(run->samples, sample));
-  *seconds = sample[run->samples / 2];
+  PetscCall(Median(run->samples, sample, seconds));
   PetscFunctionReturn(0);
 }
 

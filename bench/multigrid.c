@@ -96,15 +96,6 @@ static PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscReal *residual)
   PetscFunctionReturn(0);
 }
 
-/* The median; sorts the samples */
-static PetscErrorCode Median(PetscInt samples, PetscReal sample[], PetscReal *median)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscSortReal(samples, sample));
-  *median = sample[samples / 2];
-  PetscFunctionReturn(0);
-}
-
 static PetscErrorCode SetUp(KSP ksp, PetscReal *seconds)
 {
   PetscLogDouble start, end;

@@ -3,6 +3,7 @@
 #include <petscdmda.h>
 #include <petsctime.h>
 #include "gallery.h"
+#include "now.h"
 #include "../tests/option.h"
 #include <string.h>
 #include <time.h>
@@ -15,7 +16,7 @@ beside PETSc's solvers.\n\n\
   -iterations 200,318      points in each direction of Laplacians, -its <300> global iterations of mode async\n\
   -weak 200                the same, with this number of points in each direction for each process\n\
   -levels 200,300          KSPBAI with levels on Laplacians to -rtol: the first set-up, another one, a later solve,\n\
-                           and the last two together\n\
+                           the last two together, and a set-up for new values\n\
   -levels_weak 200         the same, with this number of points in each direction for each process\n\
   -mg 257                  multigrid on such a grid, V(1,1) with PCBAI, to 1e-8\n\
   -gamg 129                PCGAMG with PCBAI on this number of points in each direction for each process\n\
@@ -176,8 +177,7 @@ static PetscErrorCode TimeSolves(const Run *run, KSP ksp, Vec b, Vec x, PetscRea
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPIU_REAL, MPI_MAX, run->comm));
     if (k >= 0) sample[k] = mine;
   }
-  PetscCall(PetscSortReal(run->samples, sample));
-  *seconds = sample[run->samples / 2];
+  PetscCall(Median(run->samples, sample, seconds));
   PetscFunctionReturn(0);
 }
 
@@ -346,7 +346,22 @@ static PetscErrorCode Modes(Run *run, const char name[], PetscInt n)
   PetscFunctionReturn(0);
 }
 
-/* Median seconds of a set-up and of a solve behind it; the first of each, which loads libraries, does not count */
+/* Seconds of KSPSetUp() by the slowest process */
+static PetscErrorCode TimeSetUp(const Run *run, KSP ksp, PetscReal *seconds)
+{
+  PetscLogDouble start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(Clock(run, &start));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(Clock(run, &end));
+  *seconds = (PetscReal)(end - start);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPIU_REAL, MPI_MAX, run->comm));
+  PetscFunctionReturn(0);
+}
+
+/* Median seconds of a set-up, of a solve behind it and of set-ups for new values; the first of each, which loads
+   libraries, does not count */
 static PetscErrorCode TimeLevels(Run *run, const char part[], const char name[], PetscInt n, PetscInt nz)
 {
   enum {
@@ -354,13 +369,15 @@ static PetscErrorCode TimeLevels(Run *run, const char part[], const char name[],
     SETUP,
     LATER,
     BOTH,
+    VALUES,
     TIMES
   };
   static const Way ways[TIMES] = {
     {.name = "first",  .ksp = KSPBAI, .alone = PETSC_TRUE},
     {.name = "set-up", .ksp = KSPBAI, .alone = PETSC_TRUE},
     {.name = "solve",  .ksp = KSPBAI, .alone = PETSC_TRUE},
-    {.name = "both",   .ksp = KSPBAI, .alone = PETSC_TRUE}
+    {.name = "both",   .ksp = KSPBAI, .alone = PETSC_TRUE},
+    {.name = "values", .ksp = KSPBAI, .alone = PETSC_TRUE}
   };
   PetscReal sample[MAX_LIST], seconds[TIMES];
   PetscInt  its = 0;
@@ -371,31 +388,30 @@ static PetscErrorCode TimeLevels(Run *run, const char part[], const char name[],
   PetscCall(CreateLaplacian(run, n, n, nz, &s));
   PetscCall(MatCreateVecs(s.A, &x, &b));
   PetscCall(VecSet(b, 1));
+  PetscCall(MatMult(s.A, b, x)); /* PETSc copies the matrix to the GPU */
   for (PetscInt k = -1; k < run->samples; k++) {
     KSP                ksp;
     KSPConvergedReason reason;
-    PetscLogDouble     start, end;
 
     PetscCall(CreateSolver(run, s.A, &ways[0], &ksp));
     PetscCall(KSPSetTolerances(ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
-    PetscCall(Clock(run, &start));
-    PetscCall(KSPSetUp(ksp));
-    PetscCall(Clock(run, &end));
-    seconds[SETUP] = (PetscReal)(end - start);
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &seconds[SETUP], 1, MPIU_REAL, MPI_MAX, run->comm));
-    if (k >= 0) sample[k] = seconds[SETUP];
-    else seconds[FIRST] = seconds[SETUP];
+    PetscCall(TimeSetUp(run, ksp, k < 0 ? &seconds[FIRST] : &sample[k]));
     if (k + 1 == run->samples) {
+      PetscCall(Median(run->samples, sample, &seconds[SETUP]));
       PetscCall(TimeSolves(run, ksp, b, x, &seconds[LATER]));
       PetscCall(KSPGetIterationNumber(ksp, &its));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
       if (reason < 0) PetscCall(PetscPrintf(run->comm, "did not converge: %s\n", KSPConvergedReasons[reason]));
+      for (PetscInt v = -1; v < run->samples; v++) {
+        PetscCall(MatScale(s.A, v % 2 ? 2 : 0.5));
+        PetscCall(KSPSetOperators(ksp, s.A, s.A));
+        PetscCall(TimeSetUp(run, ksp, v < 0 ? &seconds[VALUES] : &sample[v]));
+      }
+      PetscCall(Median(run->samples, sample, &seconds[VALUES]));
     }
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(PetscSortReal(run->samples, sample));
-  seconds[SETUP] = sample[run->samples / 2];
-  seconds[BOTH]  = seconds[SETUP] + seconds[LATER];
+  seconds[BOTH] = seconds[SETUP] + seconds[LATER];
   for (PetscInt w = 0; w < TIMES; w++) {
     if (IsWanted(run, &ways[w], w)) PetscCall(Say(run, part, name, n, &ways[w], w, seconds[w], its));
   }
