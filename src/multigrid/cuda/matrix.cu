@@ -156,7 +156,7 @@ static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int ro
 
 /* Examines all rows, a team of lanes each or a warp for long rows. Each thread block stores its findings */
 template <int LANES>
-static __global__ __launch_bounds__(BAI_JOIN_THREADS) void Look(BAIRows A, How how, BAIFindings *findings)
+static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, How how, BAIFindings *findings)
 {
   enum {
     LONG_ROW = 256 /* rows with more entries are shared by a warp */

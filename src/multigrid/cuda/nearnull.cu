@@ -10,7 +10,7 @@ enum {
   THREADS      = 256,
   WARP         = 32,
   MODE_THREADS = 192,      /* most threads of a group, which computes rows of an aggregate together, */
-  MODE_BLOCK   = 768,      /* and of a block, which has several groups if there are enough multiprocessors, */
+  MODE_BLOCK   = 576,      /* and of a block, which has several groups if there are enough multiprocessors, */
   MODE_SHARED  = 96 * 1024 /* in at most these bytes of shared memory */
 };
 
@@ -265,7 +265,7 @@ static __device__ inline void AddMembers(const ModeProduct &p, const Columns &c,
 
 /* Computes the values of P^H A P, a thread block for each aggregate; a group has a thread for each column of its rows
    of C */
-static __global__ __launch_bounds__(MODE_BLOCK) void ModeSums(ModeProduct p)
+static __global__ __launch_bounds__(MODE_BLOCK, 2) void ModeSums(ModeProduct p)
 {
   extern __shared__ __align__(16) unsigned char memory[]; /* a Staged for each group */
   __shared__ Members                            m;

@@ -11,7 +11,7 @@
 
 enum {
   THREADS  = 256,
-  AT_ONCE  = 8,   /* entries of a row that a thread reads at once */
+  AT_ONCE  = 4,   /* entries of a row that a thread reads at once */
   LANES    = 16,  /* lanes that store a row together, by teams of */
   TEAMS    = 512, /* this number of threads of a block, if rows have on average more than */
   LONG_ROW = 24   /* this number of entries; otherwise a thread stores a row */
