@@ -190,5 +190,4 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .destroy    = Destroy,
   .device     = GetDevice,
   .ready      = BAICUDAIsReady,
-  .noise      = BAICUDANoise,
 };

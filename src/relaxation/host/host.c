@@ -1,6 +1,5 @@
 /* The host backend: OpenMP threads. With sweep.c it is short enough to serve as the definition of the method */
 #include "../fault.h"
-#include "../../common/hash.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -212,13 +211,6 @@ static BAIStatus Flip(BAIState state, BAIInt *flipped)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
-{
-  (void)stream;
-  for (BAIInt i = 0; i < n; i++) x[i] = BAINoise((uint64_t)(first + i));
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Nothing runs in the background */
 static BAIStatus Wait(BAIState state)
 {
@@ -271,5 +263,4 @@ const BAIBackendOps BAIBackendHost = {
   .wait       = Wait,
   .info       = TellInfo,
   .destroy    = DestroyState,
-  .noise      = Noise,
 };
