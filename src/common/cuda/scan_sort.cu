@@ -1,7 +1,7 @@
 /* Prefix sums and sorting by CUB */
 #include "scan_sort.h"
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
 enum {
@@ -99,17 +99,18 @@ BAIStatus BAIScanExtents(BAIContext *context, int n, BAIExtent *extent)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAISortPairs(BAIContext *context, long long n, int end, const BAIKey *keys, BAIKey *sorted,
-                       const unsigned *values, unsigned *sorted_values)
+struct IsLess {
+  __host__ __device__ bool operator()(const BAIKey &a, const BAIKey &b) const { return a < b; }
+};
+
+BAIStatus BAISort(BAIContext *context, int n, BAIKey *keys)
 {
   BAITemporary work;
   size_t       bytes = 0;
 
-  CUDATry(
-    cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, values, sorted_values, n, 0, end, context->stream));
+  CUDATry(cub::DeviceMergeSort::SortKeys(nullptr, bytes, keys, n, IsLess(), context->stream));
   BAITry(work.Allocate(context, bytes));
-  CUDATry(
-    cub::DeviceRadixSort::SortPairs(work.p, bytes, keys, sorted, values, sorted_values, n, 0, end, context->stream));
+  CUDATry(cub::DeviceMergeSort::SortKeys(work.p, bytes, keys, n, IsLess(), context->stream));
   return BAIStatusOf(BAI_OK);
 }
 

@@ -28,9 +28,7 @@ typedef struct {
 /* extent[k] becomes the sum of the previous extents */
 BAIStatus BAIScanExtents(BAIContext *, int n, BAIExtent *extent);
 
-/* Sorts keys with their values by the bits below end; stable */
-BAIStatus BAISortPairs(BAIContext *, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
-                       unsigned *sorted_values);
+BAIStatus BAISort(BAIContext *, int n, BAIKey *keys);
 
 /* For sorted keys: distinct[k] is the number of different keys among the first k, k = 0, ..., n. *last is distinct[n],
    on the host */

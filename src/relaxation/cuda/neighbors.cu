@@ -149,46 +149,33 @@ static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *
   }
 }
 
-/* Counts the neighbours of each tile with a lower number, or, if lower is given, writes them from first[tile] on; a
-   thread for each tile */
-static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int *lower)
-{
-  const int tile = blockIdx.x * blockDim.x + threadIdx.x;
-
-  if (tile >= tiles) return;
-  int k = neighbors.first[tile], n = 0;
-
-  for (; k < neighbors.first[tile + 1] && neighbors.tile[k] >> 1 < tile; k++, n++) {
-    if (lower) lower[first[tile] + n] = neighbors.tile[k] >> 1;
-  }
-  if (!lower) first[tile] = n;
-}
-
 /* Colours the graph of tiles on the host, as it has about a hundredth of the size of the matrix. Sets order and turns,
    unless they are not needed and tiles have too many neighbours for a queue */
 static BAIStatus Color(BAIState state, bool needed)
 {
   const int                    tiles = state->A.tiles;
   const std::unique_ptr<int[]> first(new int[tiles + 1]), order(new int[tiles]), rank(new int[tiles]);
-  BAITemporary                 first_device, lower_device, rank_device;
+  BAITemporary                 rank_device;
 
   state->turn_first.resize(tiles + 1);
-  BAITry(first_device.Allocate(state, (tiles + 1) * sizeof(int)));
-  int *at = (int *)first_device.p;
+  BAITry(BAIDownload(state, (size_t)tiles + 1, state->neighbors.first, first.get()));
+  if (!needed && first[tiles] / 2 / tiles > BAI_QUEUE_NEIGHBORS / 2) return BAIStatusOf(BAI_OK);
 
-  CUDATry(cudaMemsetAsync(at + tiles, 0, sizeof(int), state->stream));
-  BAITry(BAILaunchThreads(state->stream, tiles, Lower, tiles, state->neighbors, at, nullptr));
-  BAITry(BAIScan(state, tiles + 1, at, at));
-  BAITry(BAIDownload(state, (size_t)tiles + 1, at, first.get()));
-  if (!needed && first[tiles] / tiles > BAI_QUEUE_NEIGHBORS / 2) return BAIStatusOf(BAI_OK);
-
-  const size_t                 lower_bytes = (size_t)first[tiles] * sizeof(int);
   const std::unique_ptr<int[]> lower(new int[first[tiles] + 1]);
   const BAIGraph               graph = {tiles, first.get(), lower.get()};
+  int                          n     = 0;
 
-  BAITry(lower_device.Allocate(state, lower_bytes));
-  BAITry(BAILaunchThreads(state->stream, tiles, Lower, tiles, state->neighbors, at, (int *)lower_device.p));
-  BAITry(BAIDownload(state, (size_t)first[tiles], (int *)lower_device.p, lower.get()));
+  BAITry(BAIDownload(state, (size_t)first[tiles], state->neighbors.tile, lower.get()));
+  for (int tile = 0, k = 0; tile < tiles; tile++) { /* those with a lower number remain */
+    const int begin = n;
+
+    for (; k < first[tile + 1]; k++) {
+      lower[n] = lower[k] >> 1;
+      n += lower[n] < tile;
+    }
+    first[tile] = begin;
+  }
+  first[tiles] = n;
   BAITry(BAIColor(&graph, order.get(), rank.get(), state->turn_first.data(), &state->turns, &state->colors));
   BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
   CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
@@ -231,23 +218,19 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
             : 2ull * BAI_QUEUE_NEIGHBORS * (unsigned long long)state->A.tiles; /* each may have been found twice */
   const int          tiles = state->A.tiles;
   int                bits  = 1, all;
-  BAITemporary       pairs, other, values, distinct;
+  BAITemporary       pairs, distinct;
   unsigned long long found;
-  Pair              *sorted;
 
   if (!tiles || state->neighbors.first) return BAIStatusOf(BAI_OK);
   while (tiles >> bits) bits++;
   BAITry(Pairs(state, bits, limit, &pairs, &found));
   if (found > limit) return BAIStatusOf(BAI_OK);
   if (found >= INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
-  const int n = (int)found;
+  const int   n      = (int)found;
+  Pair *const sorted = (Pair *)pairs.p;
 
-  BAITry(other.Allocate(state, (size_t)n * sizeof(Pair)));
+  BAITry(BAISort(state, n, sorted));
   BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
-  BAITry(values.Allocate(state, 2 * (size_t)n * sizeof(unsigned)));
-  CUDATry(cudaMemsetAsync(values.p, 0, (size_t)n * sizeof(unsigned), state->stream)); /* pairs have no values */
-  sorted = (Pair *)other.p;
-  BAITry(BAISortPairs(state, n, 2 * bits, (Pair *)pairs.p, sorted, (unsigned *)values.p, (unsigned *)values.p + n));
   BAITry(BAICountDistinct(state, n, sorted, (int *)distinct.p, &all));
   BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
