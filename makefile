@@ -244,14 +244,6 @@ nondeterminism: $(B)/tests/bench/nondeterminism
 	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
 	@ls $(B)/nondeterminism.csv
 
-# What other numbers of local sweeps and rows of a block are worth: docs/notebook/partitions.md. The matrices of the
-# notebook that are generated; ARGS='-f ...' for others
-generated := -matrix fv1,fv2,fv3,trefethen,laplace2d,laplace3d,helmholtz,anisotropic -n 0,0,0,2000,100,48,100,100
-choices preconditioners: %: $(B)/tests/bench/%
-	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(generated)) -device '$(subst $(comma), ,$(DEVICE))' \
-	  -commit $(COMMIT) -csv $(B)/$@.csv
-	@ls $(B)/$@.csv
-
 # KSPBAI with many levels beside CG with PCBAIMG, hypre, PCGAMG and PCJACOBI: docs/multigrid.md. With coefficients that
 # jump by 10^6, rounding does not let b - A x become much smaller than 1e-6
 MULTIGRID_HOST = -matrix laplace3d,fv3,laplace3d27,anisotropic -n 64,500,40,300
@@ -520,7 +512,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo clients bench multigrid columns coarse nondeterminism choices preconditioners scaling experiments \
+.PHONY: all demo clients bench multigrid columns coarse nondeterminism scaling experiments \
   check fuzz fuzz-mtx soak test run-tests run-manual run-tutorial run-multigrid run-session run-variants \
   run-pip run-options run-experiments-test run-clients run-kernels run-house kernels bundle carry install tidy \
   cppcheck coverage coverage-test
@@ -585,8 +577,6 @@ help:
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
-	@echo 'choices  what other numbers of local sweeps and block sizes are worth; GPU=1: on the GPU'
-	@echo 'preconditioners  PCBAI with each partition beside PCSOR; GPU=1: on the GPU'
 	@echo 'multigrid  KSPBAI with many levels beside CG with PCGAMG and others; GPU=1: on the GPU;' \
 	  'HYPRE_DIR=$$(config/hypre.sh): and hypre'
 	@echo 'columns    times of many right-hand sides at once, by KSPMatSolve(); GPU=1: on the GPU'
