@@ -139,6 +139,33 @@ static inline PetscErrorCode CheckFinalize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A solver and a preconditioner of a type for this matrix; and vectors for it, of which b is 1 */
+static inline PetscErrorCode NewKSP(Mat A, KSPType type, KSP *ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
+  PetscCall(KSPSetType(*ksp, type));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode NewPC(Mat A, PCType type, PC *pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), pc));
+  PetscCall(PCSetType(*pc, type));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode NewSystem(Mat A, Vec *x, Vec *b)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, x, b));
+  PetscCall(VecSet(*b, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Whether a solve ended within its rtol, by a residual norm that is the one of its solution. The norm is held against
    the tolerance as it is; against ||b - A x|| with what rounding may do, as both sum the products of a row in an order

@@ -83,9 +83,7 @@ static PetscErrorCode FillBlock(Mat A, Mat B, PetscBool zero)
 static PetscErrorCode CreateKSP(Mat A, KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPSetUp(*ksp));
@@ -459,8 +457,7 @@ static PetscErrorCode TestChanges(const char name[], PetscInt n)
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, &A));
   PetscCall(CreateKSP(A, &ksp));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewSystem(A, &x, &b));
   for (int time = 0; time < 4; time++) {
     const PetscInt columns = time == 3 ? 3 : 20 - time;
     Mat            B, X;

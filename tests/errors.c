@@ -23,8 +23,7 @@ static PetscErrorCode Converges(KSP ksp)
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(Expect(reason > 0, "convergence after an error"));
@@ -255,8 +254,7 @@ static PetscErrorCode NotAssembled(Mat good, BAIMethod method, PetscBool other)
   PetscInt first, last;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(good, &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewSystem(good, &x, &b));
   PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &A));
   PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &B));
   PetscCall(Solver(A, NULL, &ksp));
@@ -426,9 +424,7 @@ static PetscErrorCode ApplyAfterError(Mat good, PCType type)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(x, &again));
   PetscCall(VecSet(b, 1.0));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetType(pc, type));
-  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(NewPC(A, type, &pc));
   PetscCall(PCApply(pc, b, x));
   PetscCall(MatGetOwnershipRange(A, &first, &last));
   if (first == 0 && last > 0) PetscCall(MatSetValue(A, 0, 0, tiny, INSERT_VALUES));
@@ -472,8 +468,7 @@ static PetscErrorCode Counts(Mat A)
   PetscCall(Solver(A, NULL, &ksp));
   ExpectError(expected, "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, most));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewSystem(A, &x, &b));
   for (int which = 0; which < 2; which++) {
     const PetscInt its = which ? 2 : most / 2 + 1, max_it = which ? most : 3;
 
@@ -482,9 +477,7 @@ static PetscErrorCode Counts(Mat A)
       "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT
       " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT,
       its, max_it, most / its));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(NewKSP(A, KSPRICHARDSON, &ksp));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, PCBAI));
     PetscCall(KSPSetFromOptions(ksp));
@@ -580,8 +573,7 @@ static PetscErrorCode Sizes(Mat A)
 
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewSystem(A, &x, &b));
   for (int which = 0; which < 2; which++) {
     PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n + 1, PETSC_DETERMINE, &more)); /* an error leaves it locked */
     PetscCall(PetscSNPrintf(expected, sizeof(expected),

@@ -14,9 +14,7 @@ VecScatter; where they do not, it converges.\n\n\
 static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPBAISetBlockSize(*ksp, 16));
   PetscCall(KSPBAISetMomentum(*ksp, 0));
   PetscCall(KSPSetFromOptions(*ksp));
@@ -154,8 +152,7 @@ static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, C
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(CreateKSP(A, mode, exchange, &ksp));
   PetscCall(change(ksp));
   PetscCall(SetOption((PetscObject)ksp, "staleness", "%" PetscInt_FMT, staleness));
@@ -254,9 +251,7 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       KSP       ksp;
       PC        pc;
 
-      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-      PetscCall(KSPSetType(ksp, KSPRICHARDSON));
-      PetscCall(KSPSetOperators(ksp, A, A));
+      PetscCall(NewKSP(A, KSPRICHARDSON, &ksp));
       PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
       PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
       PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 4));
@@ -300,8 +295,7 @@ static PetscErrorCode CountIterations(MPI_Comm comm, const char matrix[], PetscI
 
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(comm, matrix, n, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(CreateKSP(A, BAI_MODE_COLOR, exchange, &ksp));
   PetscCall(change(ksp));
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100000));

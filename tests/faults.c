@@ -28,9 +28,7 @@ static PetscErrorCode Create(const char matrix[], PetscInt n, BAIMode mode, Syst
   PetscCall(MatCreateVecs(s->A, &s->x, &s->b));
   PetscCall(VecDuplicate(s->x, &s->y));
   PetscCall(VecSet(s->b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &s->ksp));
-  PetscCall(KSPSetType(s->ksp, KSPBAI));
-  PetscCall(KSPSetOperators(s->ksp, s->A, s->A));
+  PetscCall(NewKSP(s->A, KSPBAI, &s->ksp));
   PetscCall(KSPSetTolerances(s->ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
   PetscCall(KSPBAISetMode(s->ksp, mode));
   PetscFunctionReturn(PETSC_SUCCESS);

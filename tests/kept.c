@@ -227,9 +227,7 @@ static PetscErrorCode CreateKSP(Mat A, KSPType type, KSP *ksp)
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(type, KSPBAI, &is_bai));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, type));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, type, ksp));
   PetscCall(KSPSetTolerances(*ksp, (PetscReal)1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, PCBAIMG));

@@ -16,11 +16,8 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, BAIMode mode, BAIKe
 
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(NewSystem(A, &x, &b));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPBAISetMode(ksp, mode));

@@ -30,9 +30,7 @@ static PetscErrorCode Tridiagonal(PetscInt n, PetscScalar diag, PetscScalar off,
 static PetscErrorCode Solver(Mat A, PetscReal rtol, PetscReal abstol, PetscInt max_it, KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, rtol, abstol, PETSC_DEFAULT, max_it));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -206,8 +204,7 @@ static PetscErrorCode NoticesDivergence(void)
 
   PetscFunctionBeginUser;
   PetscCall(Tridiagonal(50, 1.0, 2.0, PETSC_FALSE, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(Solver(A, 1e-7, 1e-50, 10000, &ksp));
   PetscCall(Solve(ksp, b, x, &reason, &its));
   PetscCall(Expect(reason == KSP_DIVERGED_DTOL && its < 1000, "KSP_DIVERGED_DTOL"));
@@ -288,8 +285,7 @@ static PetscErrorCode SmallSizes(void)
   PetscFunctionBeginUser;
   for (PetscInt n = 0; n < 5; n++) {
     PetscCall(Tridiagonal(n, 4.0, -1.0, PETSC_FALSE, &A));
-    PetscCall(MatCreateVecs(A, &x, &b));
-    PetscCall(VecSet(b, 1.0));
+    PetscCall(NewSystem(A, &x, &b));
     PetscCall(Solver(A, 1e-7, 1e-50, 100, &ksp));
     PetscCall(Solve(ksp, b, x, &reason, &its));
     PetscCall(Residual(ksp, A, b, x, &norm));

@@ -94,9 +94,7 @@ static PetscErrorCode Create(Mat A, const char pc[], KSP *ksp)
   PC p;
 
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, (PetscReal)1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 10000));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPGetPC(*ksp, &p));
@@ -264,8 +262,7 @@ static PetscErrorCode TestFixed(void)
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat(300, Neumann, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(VecSetValue(b, 0, 2, INSERT_VALUES));
   PetscCall(VecAssemblyBegin(b));
   PetscCall(VecAssemblyEnd(b));

@@ -68,9 +68,7 @@ static PetscErrorCode Complete(const Record *record, PetscInt step, PetscInt its
 static PetscErrorCode Solver(Mat A, const char prefix[], KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, 1e-7, 1e-50, PETSC_DEFAULT, 200));
   PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
   PetscCall(KSPSetFromOptions(*ksp));
@@ -260,9 +258,7 @@ static PetscErrorCode GivenPC(Mat A, Vec b, Vec x)
   PetscBool jacobi;
 
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetType(pc, PCJACOBI));
-  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(NewPC(A, PCJACOBI, &pc));
   for (int how = 0; how < 2; how++) {
     PetscCall(Solver(A, NULL, &ksp));
     PetscCall(KSPSetPC(ksp, pc));

@@ -15,8 +15,7 @@ static PetscErrorCode Solve(KSP ksp, Mat A, const char what[], PetscReal rtol, P
   PetscBool          right;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 30000));
@@ -150,8 +149,7 @@ static PetscErrorCode ChangeWeight(void)
 
   PetscFunctionBeginUser;
   PetscCall(CreateBanded(400, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(Create(BAI_MODE_SYNC, &ksp[0]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(weights); k++) {
     PetscReal rnorm[2];

@@ -214,8 +214,7 @@ static PetscErrorCode TestDeferred(void)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBAIMG, &is));
   PetscCall(Expect(is, "the PC beside relaxation is a PCBAIMG"));
-  PetscCall(MatCreateVecs(A, &z, &r));
-  PetscCall(VecSet(r, 1));
+  PetscCall(NewSystem(A, &z, &r));
   PetscCall(PCApply(pc, r, z));
   PetscCall(VecNorm(z, NORM_2, &rnorm));
   PetscCall(

@@ -57,9 +57,7 @@ static PetscErrorCode Run(Mat A, Vec b, PetscInt block_size, BAIBackend backend,
   PetscCall(PetscSNPrintf(text, sizeof(text), "%d", threads));
   PetscCheck(!setenv("OMP_NUM_THREADS", text, 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
   omp_set_num_threads(threads);
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetTolerances(ksp, 1e-30, 1e-300, PETSC_DEFAULT, MAX_ITS));
   PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC));
   PetscCall(KSPBAISetMomentum(ksp, 0));
@@ -155,12 +153,9 @@ static PetscErrorCode Async(const Published *table, PetscInt runs, PetscReal slo
 
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, table->matrix, PETSC_DEFAULT, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPBAISetLocalIters(ksp, 6));
   PetscCall(KSPBAISetBlockSize(ksp, table->block_size));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE)); /* all iterations in one go, nobody stops the blocks */

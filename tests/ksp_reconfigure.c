@@ -52,9 +52,7 @@ static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
   PetscCall(KSPBAIGetMode(ksp, &mode));
   PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
   PetscCall(KSPBAIGetBlockSize(ksp, &size));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &fresh));
-  PetscCall(KSPSetType(fresh, KSPBAI));
-  PetscCall(KSPSetOperators(fresh, A, A));
+  PetscCall(NewKSP(A, KSPBAI, &fresh));
   PetscCall(KSPSetTolerances(fresh, 1e-8, 1e-50, PETSC_DEFAULT, 10000));
   PetscCall(KSPSetFromOptions(fresh));
   PetscCall(KSPBAISetMode(fresh, mode));
@@ -99,9 +97,7 @@ static PetscErrorCode Create(Mat A, KSP *ksp)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscArrayzero(before, 2));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, 1e-50, PETSC_DEFAULT, 10000));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(Check(*ksp, A, SETUP, "the first time"));

@@ -16,11 +16,8 @@ static PetscErrorCode Again(const char matrix[], PetscInt n, PetscReal rtol, int
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-verbose", &verbose));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(NewSystem(A, &x, &b));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 100000));
   PetscCall(KSPSetFromOptions(ksp));
   for (int k = 0; k < solves; k++) {

@@ -39,9 +39,7 @@ static inline PetscErrorCode CreateOnes(Mat A, Vec *x, Vec *b)
 static inline PetscErrorCode CreateBAIMG(Mat A, PC *pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), pc));
-  PetscCall(PCSetType(*pc, PCBAIMG));
-  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(NewPC(A, PCBAIMG, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,9 +72,7 @@ static inline PetscErrorCode CreateKSP(Mat A, KSPType type, PetscInt levels, KSP
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(type, KSPBAI, &is_bai));
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
-  PetscCall(KSPSetType(*ksp, type));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, type, ksp));
   PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 500));
   if (!is_bai || levels != PETSC_DECIDE) {
     PetscCall(KSPGetPC(*ksp, &pc));

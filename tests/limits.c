@@ -12,11 +12,8 @@ static PetscErrorCode Solve(Mat A, BAIMode mode, BAIWeight weight, PetscReal rto
   PetscBool converged;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(NewSystem(A, &x, &b));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, divtol, max_it));
   PetscCall(KSPSetFromOptions(ksp));
   if (mode != BAI_MODE_AUTO) { /* else a Krylov method solves */

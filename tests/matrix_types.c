@@ -57,14 +57,10 @@ static PetscErrorCode FacesCreate(Mat A, Faces *f)
   PetscCall(MatCreateVecs(A, &f->x, &f->b));
   PetscCall(VecDuplicate(f->x, &f->z));
   PetscCall(VecSet(f->b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &f->ksp));
-  PetscCall(KSPSetType(f->ksp, KSPBAI));
-  PetscCall(KSPSetOperators(f->ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, &f->ksp));
   PetscCall(KSPBAISetMode(f->ksp, BAI_MODE_SYNC));
   PetscCall(KSPSetFromOptions(f->ksp));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &f->pc));
-  PetscCall(PCSetType(f->pc, PCBAI));
-  PetscCall(PCSetOperators(f->pc, A, A));
+  PetscCall(NewPC(A, PCBAI, &f->pc));
   PetscCall(PCSetFromOptions(f->pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

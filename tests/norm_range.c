@@ -25,9 +25,7 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, Pe
   PetscCall(VecAssemblyBegin(b));
   PetscCall(VecAssemblyEnd(b));
   PetscCall(VecSet(x, guess ? 0.125 * scale : 0));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
   PetscCall(KSPSetTolerances(ksp, rtol, 0, PETSC_DEFAULT, 5000));
   PetscCall(KSPSetFromOptions(ksp));

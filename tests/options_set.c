@@ -87,9 +87,7 @@ static PetscErrorCode Solver(Mat A, PetscBool device)
   Values   v;
 
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_RELAXATION));
   GetAll(KSP, ksp, &v);
   PetscCall(ExpectDefaults(&v, PETSC_TRUE, "defaults of KSPBAI"));
@@ -126,9 +124,7 @@ static PetscErrorCode Preconditioner(Mat A, PetscBool device)
   Values    v;
 
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetType(pc, PCBAI));
-  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(NewPC(A, PCBAI, &pc));
   GetAll(PC, pc, &v);
   PetscCall(ExpectDefaults(&v, PETSC_FALSE, "defaults of PCBAI"));
   PetscCall(PCSetUp(pc));

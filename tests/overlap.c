@@ -8,9 +8,7 @@ static char help[] =
 static PetscErrorCode Create(Mat A, BAIMode mode, PetscInt block_size, PetscInt local_iters, PetscInt overlap, KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
@@ -45,8 +43,7 @@ static PetscErrorCode Solve(KSP ksp, const char what[], PetscInt *its)
   PetscFunctionBeginUser;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(KSPBAIGetMode(ksp, &mode));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(IsConverged(ksp, &rnorm, &right));
@@ -187,9 +184,7 @@ static PetscErrorCode CheckDefinition(void)
     PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "two iterations as defined", cases[c].matrix,
                          BAI_MODE_SYNC, (double)distance));
     PetscCall(KSPDestroy(&ksp));
-    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-    PetscCall(PCSetType(pc, PCBAI));
-    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(NewPC(A, PCBAI, &pc));
     PetscCall(PCSetFromOptions(pc));
     PetscCall(PCBAISetMode(pc, BAI_MODE_SYNC));
     PetscCall(PCBAISetPartition(pc, BAI_PARTITION_NATURAL));

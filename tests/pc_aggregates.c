@@ -55,9 +55,7 @@ static PetscErrorCode Boxes(PetscInt fields, PetscBool together, PetscInt width,
 static PetscErrorCode Preconditioner(Mat A, IS aggregates, PC *pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetType(*pc, PCBAIMG));
-  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(NewPC(A, PCBAIMG, pc));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCBAIMGSetAggregates(*pc, aggregates));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,13 +158,10 @@ static PetscErrorCode TestSolve(Mat A, PetscInt fields, PetscBool modes)
 
   PetscFunctionBeginUser;
   PetscCall(Boxes(fields, modes, 2, 2, &aggregates));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPSolve(ksp, b, x)); /* with aggregates of the set-up */
   PetscCall(PCBAIMGSetAggregates(pc, aggregates));
   for (int round = 0; round < 3; round++) {

@@ -36,9 +36,7 @@ static PetscErrorCode AddCorrection(Mat P, IS is, Vec b, Vec y)
   VecScatter scatter;
 
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PetscObjectComm((PetscObject)P), &pc));
-  PetscCall(PCSetType(pc, PCBAI));
-  PetscCall(PCSetOperators(pc, P, P));
+  PetscCall(NewPC(P, PCBAI, &pc));
   PetscCall(PCSetOptionsPrefix(pc, "sub_"));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(MatCreateVecs(P, &sub_y, &sub_b));
@@ -58,9 +56,7 @@ static PetscErrorCode AddCorrection(Mat P, IS is, Vec b, Vec y)
 static PetscErrorCode Create(Mat A, PCType type, PC *pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetType(*pc, type));
+  PetscCall(NewPC(A, type, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,9 +162,7 @@ static PetscErrorCode Solves(Mat A, Vec x, Vec y, Vec r)
   PetscFunctionBeginUser;
   PetscCall(VecSetRandom(y, NULL));
   PetscCall(MatMult(A, y, r));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(NewKSP(A, KSPGMRES, &ksp));
   PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, 100));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCFIELDSPLIT));

@@ -7,9 +7,7 @@ static char help[] =
 static PetscErrorCode Create(Mat A, BAIMode mode, PC *pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetType(*pc, PCBAI));
-  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(NewPC(A, PCBAI, pc));
   PetscCall(PCBAISetMode(*pc, mode));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
@@ -231,9 +229,7 @@ static PetscErrorCode TestOmegaTooLarge(Mat A, Vec b)
 
   PetscFunctionBeginUser;
   PetscCall(VecDuplicate(b, &x));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetType(pc, PCBAI));
-  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(NewPC(A, PCBAI, &pc));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCBAISetMode(pc, BAI_MODE_SYNC));
   PetscCall(PCBAISetOmega(pc, (PetscReal)1.05));

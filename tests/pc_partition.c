@@ -50,16 +50,13 @@ static PetscErrorCode Solve(Mat A, PCType type, BAIPartitionType partition, Pets
   Vec b, x;
 
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, KSPGMRES));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(NewKSP(A, KSPGMRES, &ksp));
   PetscCall(KSPSetTolerances(ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, type));
   PetscCall(KSPSetFromOptions(ksp));
   if (!strcmp(type, PCBAI)) PetscCall(PCBAISetPartition(pc, partition));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   if (applied) {

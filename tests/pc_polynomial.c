@@ -7,9 +7,7 @@ static char help[] =
 static PetscErrorCode Create(Mat A, BAIMode mode, BAIPolynomial polynomial, PetscInt its, PC *pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetType(*pc, PCBAI));
-  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(NewPC(A, PCBAI, pc));
   PetscCall(PCBAISetMode(*pc, mode));
   PetscCall(PCBAISetPolynomial(*pc, polynomial));
   PetscCall(PCBAISetIterations(*pc, its));

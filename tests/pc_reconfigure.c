@@ -71,9 +71,7 @@ static PetscErrorCode CreateMat(PetscBool diagonal, Mat *A)
 static PetscErrorCode CreatePC(Mat A, BAIMode mode, PC *pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetType(*pc, PCBAI));
+  PetscCall(NewPC(A, PCBAI, pc));
   PetscCall(PCBAISetBlockSize(*pc, 32));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCBAISetMode(*pc, mode));

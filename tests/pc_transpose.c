@@ -97,9 +97,7 @@ static PetscErrorCode ExpectAdjoint(PC pc, PetscReal epsilon, const char what[])
 static PetscErrorCode Create(Mat A, BAIMode mode, PetscInt its, PC *pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetType(*pc, PCBAI));
-  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(NewPC(A, PCBAI, pc));
   PetscCall(PCBAISetMode(*pc, mode));
   PetscCall(PCBAISetIterations(*pc, its));
   PetscCall(PCBAISetBlockSize(*pc, 16));
@@ -377,9 +375,7 @@ static PetscErrorCode TestLevels(const char matrix[], PetscInt n, PetscInt field
   PetscFunctionBeginUser;
   if (fields) PetscCall(CreateFrom(matrix, n, fields, &A));
   else PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetType(pc, PCBAIMG));
-  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(NewPC(A, PCBAIMG, &pc));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(ExpectAdjoint(pc, epsilon, "at first"));
   PetscCall(MatCreateVecs(A, &scale, NULL));

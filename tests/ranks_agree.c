@@ -20,11 +20,8 @@ static PetscErrorCode Threads(void)
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 30, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(NewSystem(A, &x, &b));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetFromOptions(ksp));
   for (int solve = 0; solve < 3; solve++) {
     if (!rank) omp_set_num_threads(1 + solve);
@@ -66,8 +63,7 @@ static PetscErrorCode Grid(void)
   for (PetscInt row = first; row < last; row++) PetscCall(MatSetValue(A, row, row, 3.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetType(ksp, KSPBAI));
   PetscCall(KSPSetDM(ksp, da));

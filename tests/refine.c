@@ -9,9 +9,7 @@ static const PetscReal published = 1e-12; /* the relative residual to which the 
 static PetscErrorCode Create(Mat A, BAIMode mode, BAIPrecision precision, BAIRefine refine, KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, ksp));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscCall(KSPBAISetMomentum(*ksp, 0));
@@ -136,8 +134,7 @@ static PetscErrorCode Solve(KSP ksp, PetscReal rtol, PetscInt max_it, PetscInt *
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
@@ -195,8 +192,7 @@ static PetscErrorCode TestRounded(Mat A, BAIMode mode)
   PetscCall(Create(A, mode, BAI_PRECISION_SINGLE, BAI_REFINE_NONE, &ksp));
   PetscCall(Solve(ksp, 1e-5, 1000, &its));
   PetscCall(ExpectMode((PetscBool)(its > 0), "iterations", "to 1e-5", mode, (double)its));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, 200));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -233,9 +229,7 @@ static PetscErrorCode Smooth(Mat A, BAIMode mode, BAIRefine refine, PetscBool at
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecDuplicate(x, &z));
   PetscCall(VecSet(b, 1));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetType(pc, PCBAI));
-  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(NewPC(A, PCBAI, &pc));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCBAISetMode(pc, mode));
   PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
@@ -280,9 +274,7 @@ static PetscErrorCode TestSmoother(Mat A, BAIMode mode)
   for (int k = 0; k < 2; k++) {
     PC pc;
 
-    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-    PetscCall(PCSetType(pc, PCBAI));
-    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(NewPC(A, PCBAI, &pc));
     PetscCall(PCSetFromOptions(pc));
     PetscCall(PCBAISetMode(pc, mode));
     PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
@@ -306,8 +298,7 @@ static PetscErrorCode TestAgain(Mat A, BAIMode mode)
   PetscReal norm, bnorm;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
+  PetscCall(NewSystem(A, &x, &b));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(Create(A, mode, BAI_PRECISION_SINGLE, BAI_REFINE_SYNC, &ksp));
   for (int solve = 0; solve < 3; solve++) {

@@ -18,9 +18,7 @@ static PetscErrorCode Solver(const char matrix[], PetscInt n, BAIMode mode, BAIW
     KSP       ksp;
     PetscBool equal;
 
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetType(ksp, KSPBAI));
+    PetscCall(NewKSP(A, KSPBAI, &ksp));
     PetscCall(KSPSetTolerances(ksp, PETSC_SMALL, PETSC_DEFAULT, PETSC_DEFAULT, 60));
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPBAISetMode(ksp, mode));
@@ -51,9 +49,7 @@ static PetscErrorCode Preconditioner(BAIMode mode, BAIWeight weight, int times)
     PC        pc;
     PetscBool equal;
 
-    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-    PetscCall(PCSetOperators(pc, A, A));
-    PetscCall(PCSetType(pc, PCBAI));
+    PetscCall(NewPC(A, PCBAI, &pc));
     PetscCall(PCSetFromOptions(pc));
     PetscCall(PCBAISetMode(pc, mode));
     PetscCall(PCBAISetWeight(pc, weight));
@@ -88,9 +84,7 @@ static PetscErrorCode Idle(const char matrix[], PetscInt n, PetscInt interval)
     PetscReal rnorm;
     PetscBool is;
 
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetType(ksp, KSPBAI));
+    PetscCall(NewKSP(A, KSPBAI, &ksp));
     PetscCall(KSPSetTolerances(ksp, PETSC_SMALL, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC));

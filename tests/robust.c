@@ -92,11 +92,8 @@ static PetscErrorCode SystemCreate(const char matrix[], PetscInt n, BAIMode mode
 {
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &s->A));
-  PetscCall(MatCreateVecs(s->A, &s->x, &s->b));
-  PetscCall(VecSet(s->b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &s->ksp));
-  PetscCall(KSPSetOperators(s->ksp, s->A, s->A));
-  PetscCall(KSPSetType(s->ksp, KSPBAI));
+  PetscCall(NewSystem(s->A, &s->x, &s->b));
+  PetscCall(NewKSP(s->A, KSPBAI, &s->ksp));
   PetscCall(KSPBAISetBackend(s->ksp, backend));
   PetscCall(KSPBAISetMode(s->ksp, mode));
   PetscCall(KSPSetTolerances(s->ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
@@ -374,9 +371,7 @@ static PetscErrorCode TestCapture(int global)
              "The default stream cannot be captured: run with -root_device_context_stream_type nonblocking");
   for (int k = 0; k < 2; k++) PetscCall(SystemCreate("laplace2d", 30, BAI_MODE_ASYNC, &s[k]));
   PetscCall(ExpectRight(&s[0], "before"));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, s[0].A, s[0].A));
-  PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(NewPC(s[0].A, PCBAI, &pc));
   PetscCall(PCBAISetBackend(pc, backend));
   PetscCall(PCApply(pc, s[0].b, s[0].x));
 
@@ -442,9 +437,7 @@ static PetscErrorCode TestPetscStreams(void)
   PetscFunctionBeginUser;
   PetscCall(SystemCreate("laplace2d", 60, BAI_MODE_SYNC, &s));
   PetscCall(VecDuplicate(s.x, &y));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, s.A, s.A));
-  PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(NewPC(s.A, PCBAI, &pc));
   PetscCall(PCBAISetBackend(pc, backend));
   PetscCall(PCApply(pc, s.b, s.x));
   PetscCall(BAIGetDevice(0, &device, &streams[0]));

@@ -93,8 +93,7 @@ static PetscErrorCode CreateSystem(Dice *dice, const Tally *tally, Solver *s)
   PetscCall(MatSetFromOptions(s->A));
   PetscCall(MatSeqAIJSetPreallocation(s->A, 5, NULL));
   PetscCall(SetValues(dice, s->A, s->n));
-  PetscCall(MatCreateVecs(s->A, &s->x, &s->b));
-  PetscCall(VecSet(s->b, 1));
+  PetscCall(NewSystem(s->A, &s->x, &s->b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,9 +20,7 @@ static PetscErrorCode Create(const char matrix[], PetscInt n, BAIMode mode, Mat 
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, A));
   PetscCall(MatCreateVecs(*A, x, b));
   PetscCall(VecSet(*b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, *A, *A));
+  PetscCall(NewKSP(*A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscCall(KSPBAISetMomentum(*ksp, 0));

@@ -38,9 +38,7 @@ static PetscErrorCode Create(const char matrix[], PetscInt n, Mat *A, Vec *b, Ve
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, A));
   PetscCall(MatCreateVecs(*A, x, b));
   PetscCall(VecSetRandom(*b, NULL));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPSetOperators(*ksp, *A, *A));
+  PetscCall(NewKSP(*A, KSPBAI, ksp));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 2000));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -78,9 +76,7 @@ static PetscErrorCode TestTurns(const char matrix[], PetscInt n)
                      its[0][0], its[0][1], its[turn][0], its[turn][1]));
   }
   PetscCall(VecDuplicate(x, &alone));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &only));
-  PetscCall(KSPSetType(only, KSPBAI));
-  PetscCall(KSPSetOperators(only, A, A));
+  PetscCall(NewKSP(A, KSPBAI, &only));
   PetscCall(KSPSetTolerances(only, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 2000));
   PetscCall(KSPSetFromOptions(only));
   PetscCall(Solve(only, b, alone, 0, "nothing transposed"));
@@ -240,9 +236,7 @@ static PetscErrorCode TestPartition(void)
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSetRandom(b, NULL));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 2000));
   PetscCall(KSPSetFromOptions(ksp));
   for (int dm = 0; dm < 2; dm++) { /* which comes after the first transposed solve */

@@ -165,9 +165,7 @@ static PetscErrorCode CreateSolver(Mat A, const char ksp_type[], const char pc_t
   PC pc;
 
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, ksp_type));
+  PetscCall(NewKSP(A, ksp_type, ksp));
   if (natural) PetscCall(KSPSetNormType(*ksp, KSP_NORM_NATURAL));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, pc_type));
