@@ -273,13 +273,10 @@ typedef enum {
 
    Values:
 +  `BAI_FAULT_ROWS`   - (default) single rows are no longer updated, as if their processor had failed
-.  `BAI_FAULT_BLOCKS` - whole blocks are no longer updated
-.  `BAI_FAULT_X`      - in some rows a bit of x is flipped, once
-.  `BAI_FAULT_MATRIX` - in some rows a bit of the solver's copy of the matrix is flipped, until it is copied anew
--  `BAI_FAULT_SUMS`   - in some rows a bit of the sum that is subtracted from b is flipped in one global iteration
+-  `BAI_FAULT_BLOCKS` - whole blocks are no longer updated
 
    Options Database Key:
-.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - sets it
+.  -ksp_bai_fault_type (rows|blocks) - sets it
 
    Level: advanced
 
@@ -287,10 +284,7 @@ typedef enum {
 E*/
 typedef enum {
   BAI_FAULT_ROWS,
-  BAI_FAULT_BLOCKS,
-  BAI_FAULT_X,
-  BAI_FAULT_MATRIX,
-  BAI_FAULT_SUMS
+  BAI_FAULT_BLOCKS
 } BAIFaultType;
 
 /*E

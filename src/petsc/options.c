@@ -12,7 +12,7 @@ const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIRefines[]        = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
-const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};
+const char *const BAIFaultTypes[]     = {"rows", "blocks", "BAIFaultType", "BAI_FAULT_", NULL};
 const char *const BAIPolynomials[]    = {"auto", "none", "fourth", "BAIPolynomial", "BAI_POLYNOMIAL_", NULL};
 const char *const BAIPartitionTypes[] = {"auto",           "natural", "dm", "rcm", "graph", "BAIPartitionType",
                                          "BAI_PARTITION_", NULL};

@@ -86,7 +86,6 @@ FORWARD(Solve, solve, (BAIEngine engine, const BAITolerances *t, const BAIStep *
 FORWARD(Share, share, (BAIEngine engine, BAIInt peers, BAIHandle *mine), (engine->state, peers, mine))
 FORWARD(Sums, sums, (BAIEngine engine, BAIReal *inside, BAIReal *outside), (engine->state, inside, outside))
 FORWARD(Shares, shares, (BAIEngine engine, BAIReal *share), (engine->state, share))
-FORWARD(Flip, flip, (BAIEngine engine, BAIInt *flipped), (engine->state, flipped))
 FORWARD(Stats, stats, (BAIEngine engine, BAIStats *stats), (engine->state, stats))
 FORWARD(Wait, wait, (BAIEngine engine), (engine->state))
 FORWARD(Unbind, unbind, (BAIEngine engine), (engine->state))
@@ -273,19 +272,6 @@ BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)
 BAIStatus BAIBackendIsReady(BAIBackend backend, void *stream)
 {
   return backends[backend]->ready ? backends[backend]->ready(stream) : BAIStatusOf(BAI_OK);
-}
-
-void BAIEngineBlocks(BAIEngine engine, BAIInt *block)
-{
-  const BAIPartition *p = &engine->partition;
-
-  if (!p->first) {
-    for (BAIInt i = 0; i < engine->n; i++) block[i] = i / engine->p.block_size;
-    return;
-  }
-  for (BAIInt k = 0; k < p->blocks; k++) {
-    for (BAIInt place = p->first[k]; place < (p->own ? p->own[k] : p->first[k + 1]); place++) block[p->row[place]] = k;
-  }
 }
 
 void BAIEngineDestroy(BAIEngine *engine)

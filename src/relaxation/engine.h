@@ -77,7 +77,6 @@ typedef struct {
   int     ahead;       /* BAIEngineSweep() in mode async of connected ranks: at the pace of BAIEngineSetPace() */
   int     faulty;      /* BAIEngineSweep(): the faults of the parameters happen */
   BAIInt  done;        /* number of the first global iteration of this call, for faults and weights */
-  BAIInt  recovered;   /* iteration from which on rows or blocks that faults have stopped are updated again */
 } BAIStep;
 
 /*
@@ -229,7 +228,6 @@ typedef struct {
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*shares)(BAIState, BAIReal *share);
-  BAIStatus (*flip)(BAIState, BAIInt *flipped);
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: resets the statistics */
   BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
   BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
@@ -288,8 +286,6 @@ BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 */
 const BAIPartition *BAIEnginePartition(BAIEngine);
 BAIStatus           BAIEngineShares(BAIEngine, BAIReal *share);
-/* Flips a bit of the engine's copy of the matrix in the rows hit by its faults; returns their number */
-BAIStatus BAIEngineFlip(BAIEngine, BAIInt *flipped);
 /* Gets the statistics since they were reset; NULL resets them. Only if the parameters ask for statistics */
 BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
 /* Stores the current x in the caller's x; on a device, in stream order. With momentum in mode sync it takes memory for a
@@ -321,14 +317,12 @@ void   BAIEngineSetPace(BAIEngine, double pace);
 */
 BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
-/* The block that each row is an own row of */
-void BAIEngineBlocks(BAIEngine, BAIInt *block);
-void BAIEngineDestroy(BAIEngine *);
+void      BAIEngineDestroy(BAIEngine *);
 /* Gets the identity and memory of the device that an engine would work on, for the device number of its parameters. The
    device becomes the current one of the calling thread. BAI_ERR_NOT_BUILT if the backend has none */
 BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 /* BAI_ERR_CAPTURE if the stream is being captured into a graph, so that its engines cannot be called */
-BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
+BAIStatus   BAIBackendIsReady(BAIBackend, void *stream);
 const char *BAIKernelString(BAIKernel);
 
 /*

@@ -115,7 +115,6 @@ PETSC_INTERN PetscErrorCode BAIChoose(const BAI *, Mat, BAIChoice *);
 
 /* renew.c */
 PETSC_INTERN PetscErrorCode BAIFillEngine(BAI *, const BAIParts *, const BAIChoice *, int *);
-PETSC_INTERN PetscErrorCode BAIRefillEngine(BAI *);
 PETSC_INTERN PetscErrorCode BAIDropEngine(BAI *);
 
 /* blocks.c */
@@ -153,9 +152,9 @@ PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[])
 
 /* research/research.c: hooks of a relaxation for options of research */
 PETSC_INTERN PetscErrorCode BAIResearchSetUp(BAI *);
-PETSC_INTERN PetscErrorCode BAIResearchBegin(BAI *, Vec, Vec, PetscBool);
-PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, PetscReal, PetscInt, Vec, Vec, PetscReal, PetscReal *,
-                                            BAIStep *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIResearchBegin(BAI *);
+PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, PetscReal, PetscInt, Vec, Vec, PetscReal, PetscReal,
+                                            PetscBool *);
 PETSC_INTERN PetscErrorCode BAIResearchEnd(BAI *);
 PETSC_INTERN PetscErrorCode BAIResearchView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode BAIResearchReset(BAI *);

@@ -82,20 +82,6 @@ PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lets the engine copy the values of its matrix, relax.A, again, in the same pattern, and forgets the findings of
-   refinement. After an error there is no engine. Collective */
-PetscErrorCode BAIRefillEngine(BAI *bai)
-{
-  BAIParts m    = {.A = bai->relax.A};
-  int      work = BAI_WORK_VALUES;
-
-  PetscFunctionBegin;
-  PetscCall(BAIGetParts(bai->obj, m.A, &m.square, &m.other, &m.nghost, &m.garray));
-  PetscCall(BAIFillEngine(bai, &m, &bai->relax.use, &work));
-  if (bai->relax.use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Destroys the engine and ends its exchanges; collective */
 PetscErrorCode BAIDropEngine(BAI *bai)
 {

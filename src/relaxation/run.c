@@ -152,7 +152,8 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
                             .direction = direction,
                             .omega     = (o->omega == PETSC_DECIDE ? 1 : o->omega) * bai->relax.tau,
                             .momentum  = o->momentum,
-                            .fresh     = 1};
+                            .fresh     = 1,
+                            .faulty    = o->fault_fraction > 0.0};
 
   return step;
 }

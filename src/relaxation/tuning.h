@@ -56,12 +56,8 @@ enum {
   /* A norm stagnates if its square has not fallen by the factor BAI_STANDS_STILL in this number of iterations */
   BAI_STILL_ITS = 500,
 
-  /* Faults: number of iterations without a fall of the norm by BAI_FAULT_FALL after which it counts as not falling;
-     number of looks after which an unchanged row is lost; and number of times that blocks are set back before the
-     iteration counts as diverging */
-  BAI_FAULT_ITS   = 20,
-  BAI_FAULT_LOOKS = 3,
-  BAI_FAULT_TRIES = 3
+  /* Faults: number of iterations without a fall of the norm by BAI_FAULT_FALL after which it counts as not falling */
+  BAI_FAULT_ITS = 20
 };
 
 /* Numbers for devices; docs/notebook/kernels.md has the measurements */
@@ -128,13 +124,11 @@ enum {
 
 #define BAI_STANDS_STILL 0.5
 
-/* Faults: fraction by which the norm must fall; growth of a block's residual that is a fault; residuals of a row,
-   relative to the largest, that are not small; and multiples of the rounding error of a residual that it may explain */
-#define BAI_FAULT_FALL    1e-8
-#define BAI_FAULT_GROWTH  1e2
-#define BAI_FAULT_RESIDUE 1e-3
-#define BAI_FAULT_LEFT    1e-6
-#define BAI_ROUNDING      100
+/* Faults: fraction by which the norm must fall; residuals of a row, relative to the largest, that are not small; and
+   multiples of the rounding error of a residual that it may explain */
+#define BAI_FAULT_FALL 1e-8
+#define BAI_FAULT_LEFT 1e-6
+#define BAI_ROUNDING   100
 
 /* Theta: value for blocks without outside couplings; blocks do at most BAI_THETA_SWEEPS times the average number of
    sweeps; blocks below the mean keep at least half of theirs, until the sum is at most nine tenths (H. Anzt's thesis,

@@ -1,7 +1,7 @@
-/* Hooks of options of research in a relaxation: simulated faults and their detection, statistics */
+/* Hooks of options of research in a relaxation: simulated faults, statistics */
 #include "research.h"
 
-/* Creates or destroys the data that the options need, and lets faults take part in global iterations */
+/* Creates or destroys the data that the options need */
 PetscErrorCode BAIResearchSetUp(BAI *bai)
 {
   const BAIOptions *o = &bai->options;
@@ -12,27 +12,24 @@ PetscErrorCode BAIResearchSetUp(BAI *bai)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!bai->research) PetscCall(PetscNew(&bai->research));
-  bai->research->run = bai->relax.run;
-  if (BAIHasFaults(o)) bai->relax.run = BAIRunFaulty;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BAIResearchBegin(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
+PetscErrorCode BAIResearchBegin(BAI *bai)
 {
   PetscFunctionBegin;
-  PetscCall(BAIFaultsStart(bai, b, x, guess_zero));
+  BAIFaultsStart(bai);
   PetscCall(BAIStatsStart(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the residual norms before, after from iterations, and *rnorm, after its iterations. Repairs faults, which
-   updates x, the norm and the rest of the step */
+/* Takes the residual norms before, after from iterations, and rnorm, after its iterations */
 PetscErrorCode BAIResearchLook(BAI *bai, PetscInt from, PetscReal before, PetscInt its, Vec b, Vec x,
-                               PetscReal tolerance, PetscReal *rnorm, BAIStep *step, PetscBool *stagnates)
+                               PetscReal tolerance, PetscReal rnorm, PetscBool *stagnates)
 {
   PetscFunctionBegin;
-  PetscCall(BAIFaultsLook(bai, its, b, x, rnorm, step));
-  BAIStatsLook(bai, from, before, its, *rnorm, tolerance);
+  PetscCall(BAIFaultsLook(bai, its, b, x, rnorm));
+  BAIStatsLook(bai, from, before, its, rnorm, tolerance);
   *stagnates = bai->research->watch.stagnates;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,8 +45,6 @@ PetscErrorCode BAIResearchView(BAI *bai, PetscViewer viewer)
 PetscErrorCode BAIResearchReset(BAI *bai)
 {
   PetscFunctionBegin;
-  if (!bai->research) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIFaultsReset(bai));
   PetscCall(PetscFree(bai->research));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -160,7 +160,7 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += n;
     if (bai->research)
-      PetscCall(BAIResearchLook(bai, ksp->its - n, before, ksp->its, b, x, ksp->ttol, &rnorm, &step, &stagnates));
+      PetscCall(BAIResearchLook(bai, ksp->its - n, before, ksp->its, b, x, ksp->ttol, rnorm, &stagnates));
     BAILookNext(&look, (BAIInt)ksp->its, Square(rnorm, scale));
     if (look.stalls && rnorm > ksp->ttol) PetscCall(KSPBAIStandsStill(ksp, b, x, rnorm));
   }
@@ -180,7 +180,7 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
   PetscFunctionBegin;
   PetscCall(GetRelaxedMat(ksp, &A));
   PetscCall(MatGetNullSpace(A, &nullspace));
-  if (bai->research) PetscCall(BAIResearchBegin(bai, b, x, ksp->guess_zero));
+  if (bai->research) PetscCall(BAIResearchBegin(bai));
   ksp->its = 0;
   if (ksp->normtype == KSP_NORM_NONE) {
     PetscCall((*bai->relax.run)(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));

@@ -176,7 +176,6 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .residual   = BAIResidualRun,
   .sums       = BAISumsRun,
   .shares     = Caught<BAISlicedShares>,
-  .flip       = BAICUDAFlip,
   .stats      = Caught<BAIStatsGet>,
   .share      = BAICUDAShare,
   .connect    = Caught<BAICUDAConnect>,

@@ -134,9 +134,9 @@ static __device__ __forceinline__ int Residuals(const BAISliced &A, const BAISwe
 }
 
 /* Stores b minus the products of a tile's rows outside their blocks in s, and x in y */
-template <BAIOrder order, bool WATCHED, typename V>
-static __device__ __forceinline__ void SumsOutside(const BAISliced &A, const BAISweep &p, int tile, const V *x,
-                                                   bool faulty, V *s, V *y)
+template <BAIOrder order, typename V>
+static __device__ __forceinline__ void SumsOutside(const BAISliced &A, const BAISweep &p, int tile, const V *x, V *s,
+                                                   V *y)
 {
   const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES,
             slice0 = tile * A.tile_slices;
@@ -146,11 +146,7 @@ static __device__ __forceinline__ void SumsOutside(const BAISliced &A, const BAI
     const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
 
     if (row < 0) continue;
-    V sum = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces;
-
-    if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
-      BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
-    s[i] = sum;
+    s[i] = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces;
     y[i] = BAILoad(x + row);
   }
 }
@@ -172,11 +168,7 @@ static __device__ __forceinline__ void LocalSweeps(const BAISliced &A, const BAI
       if (row < 0) continue;
       I sum = I(s[i]);
 
-      if constexpr (REFINED) {
-        sum = I(scale * s[i]);
-        if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
-          BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
-      }
+      if constexpr (REFINED) sum = I(scale * s[i]);
       sum      = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
       ynext[i] = A.iters && sweep > A.iters[first + i]
         ? y[i]
@@ -237,7 +229,7 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
 
       if (sizeof(I) < sizeof(V)) scale = BAIScaleOf(LargestExponent(exponent, &largest));
     } else {
-      SumsOutside<order, WATCHED>(A, p, tile, x, faulty, s, y);
+      SumsOutside<order>(A, p, tile, x, s, y);
     }
     if (A.long_first) BAISharedPieces<order>(A, p, tile, iteration, x);
     __syncthreads();

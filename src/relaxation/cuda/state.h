@@ -334,4 +334,3 @@ BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 /* Allocates the counts of statistics, and sets them to 0 */
 BAIStatus BAIStatsCreate(BAIState);
 BAIStatus BAIStatsGet(BAIState, BAIStats *);
-BAIStatus BAICUDAFlip(BAIState, BAIInt *flipped);

@@ -87,7 +87,6 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.stalled      = &state->result->stalled;
   p.stalled_host = &state->pinned->result.stalled;
   p.fault        = step->faulty ? state->p.fault : BAIFault{};
-  p.fault.last   = step->recovered;
   p.its          = step->done;
   p.counts       = state->counts;
   if (state->exchange.live) p.sends = state->exchange.where[state->exchange.exchanges & 1];

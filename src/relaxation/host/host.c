@@ -1,5 +1,4 @@
 /* The host backend: OpenMP threads. With sweep.c it is short enough to serve as the definition of the method */
-#include "../fault.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -146,7 +145,6 @@ static BAIStatus UnbindVectors(BAIState state)
 
 static BAIStatus Sweep(BAIState state, BAIInt count, const BAIStep *step)
 {
-  if (step->faulty) state->p.fault.last = step->recovered;
   if (state->A.single) BAIHostSweepSingle(state, count, step);
   else if (state->A.sweep_single) BAIHostSweepMixed(state, count, step);
   else BAIHostSweep(state, count, step);
@@ -183,31 +181,6 @@ static BAIStatus Shares(BAIState state, BAIReal *share)
   const BAIBlockCRS *A = &state->A;
 
   for (BAIInt place = 0; place < A->places; place++) share[BAIRowAt(A, place)] = A->share ? A->share[place] : 1;
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Flips a bit in rows that faults hit: of an entry of the row, of the diagonal, or of its inverse */
-static BAIStatus Flip(BAIState state, BAIInt *flipped)
-{
-  const BAIFault *fault = &state->p.fault;
-  BAIBlockCRS    *A     = &state->A;
-
-  *flipped = 0;
-  for (BAIInt place = 0; place < A->places; place++) {
-    const BAIInt row = BAIRowAt(A, place), local = A->loc_i[place + 1] - A->loc_i[place],
-                 off   = A->off_i[place + 1] - A->off_i[place];
-    const BAIInt which = (BAIInt)(BAIFaultHash(fault, row + fault->seed) % (uint64_t)(2 + local + off)), k = which - 2;
-    const size_t size = BAIValueSize(A), bytes = A->single ? sizeof(float) : sizeof(BAIReal);
-
-    if (!BAIFaultHits(fault, row)) continue;
-    if (which == 0) BAIFaultFlip(fault, row, A->d + place, sizeof(BAIReal));
-    else if (which == 1)
-      BAIFaultFlip(fault, row, (char *)A->dinv + BAISweepSize(A) * (size_t)place,
-                   A->sweep_single ? sizeof(float) : sizeof(BAIReal));
-    else if (k < local) BAIFaultFlip(fault, row, (char *)A->loc_a + size * (size_t)(A->loc_i[place] + k), (int)bytes);
-    else BAIFaultFlip(fault, row, (char *)A->off_a + size * (size_t)(A->off_i[place] + k - local), (int)bytes);
-    ++*flipped;
-  }
   return BAIStatusOf(BAI_OK);
 }
 
@@ -252,7 +225,6 @@ const BAIBackendOps BAIBackendHost = {
   .residual   = Residual,
   .sums       = Sums,
   .shares     = Shares,
-  .flip       = Flip,
   .stats      = BAIHostStatsGet,
   .share      = BAIHostShare,
   .connect    = BAIHostConnect,

@@ -64,16 +64,6 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
   return update;
 }
 
-/* Flips a bit of s for each of the m rows from place first on that is hit, if faults are of this type */
-static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, BAIInt m, Inner *s)
-{
-  for (BAIInt i = 0; i < m; i++) {
-    const BAIInt row = BAIRowAt(A, first + i);
-
-    if (fault->type == BAI_FAULT_SUMS && BAIFaultHits(fault, row)) BAIFaultFlip(fault, row, s + i, sizeof(InnerReal));
-  }
-}
-
 /* Whether a row keeps its x because of faults, which may be NULL */
 static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
 {
@@ -140,7 +130,6 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     y[i] = refined ? 0 : (Inner)BAILoad(u.x, BAIRowAt(A, first + i));
   }
   if (state->stats) BAIHostStatsRead(state->stats, block);
-  if (u.fault) FlipSums(u.fault, A, first, m, s);
 
   for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
     Inner *swap = y;
