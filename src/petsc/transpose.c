@@ -143,7 +143,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(BAIDropEngine(bai));
   PetscCall(BAIScatterDestroy(bai));
   PetscCall(MatDestroy(&bai->aij));
-  PetscCall(BAIResearchReset(bai));
+  PetscCall(PetscFree(bai->research));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
   PetscCall(BAIRefinementReset(bai));

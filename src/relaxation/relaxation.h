@@ -157,5 +157,4 @@ PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, PetscReal, PetscInt
                                             PetscBool *);
 PETSC_INTERN PetscErrorCode BAIResearchEnd(BAI *);
 PETSC_INTERN PetscErrorCode BAIResearchView(BAI *, PetscViewer);
-PETSC_INTERN PetscErrorCode BAIResearchReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);

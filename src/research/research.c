@@ -1,25 +1,73 @@
-/* Hooks of options of research in a relaxation: simulated faults, statistics */
+/* Options of research in a relaxation: simulated faults, whose rows ../relaxation/fault.h chooses, and statistics */
 #include "research.h"
+#include "../relaxation/tuning.h"
 
 /* Creates or destroys the data that the options need */
 PetscErrorCode BAIResearchSetUp(BAI *bai)
 {
-  const BAIOptions *o = &bai->options;
+  const PetscBool needs = (PetscBool)(bai->options.fault_fraction > 0.0 || bai->options.stats);
 
   PetscFunctionBegin;
-  if (!BAIHasFaults(o) && !o->stats) {
-    PetscCall(BAIResearchReset(bai));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!bai->research) PetscCall(PetscNew(&bai->research));
+  if (needs && !bai->research) PetscCall(PetscNew(&bai->research));
+  if (!needs) PetscCall(PetscFree(bai->research));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode BAIResearchBegin(BAI *bai)
 {
   PetscFunctionBegin;
-  BAIFaultsStart(bai);
+  bai->research->watch = (BAIWatch){.norm = -1.0};
   PetscCall(BAIStatsStart(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Counts the rows that have nearly all of the residual */
+static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
+{
+  const PetscScalar *rr;
+  PetscInt           n;
+  PetscReal          most;
+
+  PetscFunctionBegin;
+  PetscCall(BAINeedWork(bai, bai->relax.A));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
+  bai->relax.refinement.x.id = 0;
+  PetscCall(VecNorm(bai->r, NORM_INFINITY, &most));
+  PetscCall(VecGetLocalSize(bai->r, &n));
+  PetscCall(VecGetArrayRead(bai->r, &rr));
+  *rows = 0;
+  for (PetscInt i = 0; i < n; i++) *rows += PetscAbsScalar(rr[i]) > BAI_FAULT_LEFT * most;
+  PetscCall(VecRestoreArrayRead(bai->r, &rr));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, rows, 1, MPIU_INT, MPI_SUM, PetscObjectComm(bai->obj)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets watch.stagnates if the norm no longer falls, although no recovery is yet to come */
+static PetscErrorCode LookAtFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
+{
+  BAIWatch    *w    = &bai->research->watch;
+  const BAIInt last = bai->relax.use.p.fault.last;
+  PetscReal    bnorm;
+
+  PetscFunctionBegin;
+  if (!(bai->options.fault_fraction > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(PetscAbsReal(rnorm - w->norm) <= BAI_FAULT_FALL * w->norm) || (its < (PetscInt)last && last < BAI_INT_MAX)) {
+    w->norm = rnorm;
+    w->its  = its;
+  }
+  if (its - w->its < BAI_FAULT_ITS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CountLeft(bai, b, x, &w->left));
+  w->stagnates = PETSC_TRUE;
+  PetscCall(BAIVecNorm(b, &bnorm));
+  if (rnorm > BAI_ROUNDING * PETSC_MACHINE_EPSILON * bnorm)
+    PetscCall(PetscInfo(bai->obj,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, left in %" PetscInt_FMT
+                        " rows, which are no longer updated\n",
+                        its, (double)rnorm, w->left));
+  else
+    PetscCall(PetscInfo(bai->obj,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, as small as rounding allows\n",
+                        its, (double)rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -28,23 +76,40 @@ PetscErrorCode BAIResearchLook(BAI *bai, PetscInt from, PetscReal before, PetscI
                                PetscReal tolerance, PetscReal rnorm, PetscBool *stagnates)
 {
   PetscFunctionBegin;
-  PetscCall(BAIFaultsLook(bai, its, b, x, rnorm));
+  PetscCall(LookAtFaults(bai, its, b, x, rnorm));
   BAIStatsLook(bai, from, before, its, rnorm, tolerance);
   *stagnates = bai->research->watch.stagnates;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewFaults(const BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o             = &bai->options;
+  const BAIWatch   *w             = &bai->research->watch;
+  char              recovered[64] = "never recovered";
+
+  PetscFunctionBegin;
+  if (!(o->fault_fraction > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (o->fault_recover)
+    PetscCall(PetscSNPrintf(recovered, sizeof(recovered), "recovered after %" PetscInt_FMT, o->fault_recover));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  faults of type %s: fraction %g, at iteration %" PetscInt_FMT
+                                   ", %s, seed %" PetscInt_FMT "\n",
+                                   BAIFaultTypes[o->fault_type], (double)o->fault_fraction, o->fault_at, recovered,
+                                   o->fault_seed));
+  if (w->stagnates)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer,
+                             "  the last solve stagnated: the residual norm stayed at %g from iteration %" PetscInt_FMT
+                             " on, left in %" PetscInt_FMT " rows\n",
+                             (double)w->norm, w->its, w->left));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode BAIResearchView(BAI *bai, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(BAIFaultsView(bai, viewer));
+  PetscCall(ViewFaults(bai, viewer));
   PetscCall(BAIStatsView(bai, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIResearchReset(BAI *bai)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(bai->research));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

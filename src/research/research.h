@@ -27,12 +27,6 @@ struct BAIResearch_ {
   BAICount count;
 };
 
-/* fault.c */
-PETSC_INTERN PetscBool      BAIHasFaults(const BAIOptions *);
-PETSC_INTERN void           BAIFaultsStart(BAI *);
-PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal);
-PETSC_INTERN PetscErrorCode BAIFaultsView(const BAI *, PetscViewer);
-
 /* stats.c */
 PETSC_INTERN PetscErrorCode BAIStatsStart(BAI *);
 PETSC_INTERN void           BAIStatsLook(BAI *, PetscInt, PetscReal, PetscInt, PetscReal, PetscReal);
