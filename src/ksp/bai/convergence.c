@@ -5,7 +5,7 @@
 #include "kspbai.h"
 
 /* Gets Amat, or Pmat if only that has entries */
-PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
+static PetscErrorCode GetMatOfEntries(KSP ksp, Mat *B)
 {
   PetscBool has;
   Mat       A, P;
@@ -103,14 +103,14 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
 
 /* Makes the work vectors bai.r and bai.c, unless they exist for the same matrix. They come from the matrix that has
    entries: another one, such as a shell, may not know its vectors, or may need another type, as on a GPU */
-PetscErrorCode KSPBAINeedWork(KSP ksp)
+static PetscErrorCode NeedWork(KSP ksp)
 {
   KSP_BAI      *k = (KSP_BAI *)ksp->data;
   PetscObjectId id;
   Mat           B;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
+  PetscCall(GetMatOfEntries(ksp, &B));
   PetscCall(PetscObjectGetId((PetscObject)B, &id));
   if (id != k->of_work) {
     PetscCall(VecDestroy(&k->bai.r));
@@ -128,7 +128,7 @@ PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   Mat      A;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAINeedWork(ksp));
+  PetscCall(NeedWork(ksp));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   if (k->transposed) {
     PetscCall(MatMultTranspose(A, x, k->bai.r));
@@ -165,7 +165,7 @@ PetscErrorCode KSPBAIScaledNorms(KSP ksp, Vec b, Vec r, BAILevelsSolution *s)
 
   PetscFunctionBegin;
   s->scaled = s->scaled_b = 0;
-  PetscCall(KSPBAIGetMatOfEntries(ksp, &A));
+  PetscCall(GetMatOfEntries(ksp, &A));
   PetscCall(BAIHasEntries(A, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(NeedWeights(k, A));
@@ -208,7 +208,7 @@ PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
   Mat             A;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAIGetMatOfEntries(ksp, &A)); /* an estimate, if it is Pmat */
+  PetscCall(GetMatOfEntries(ksp, &A)); /* an estimate, if it is Pmat */
   PetscCall(BAIHasEntries(A, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BoundNorm(k, A, &norm));

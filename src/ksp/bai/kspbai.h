@@ -53,7 +53,7 @@ typedef struct {
   Vec        scaled; /* b times scale */
   PetscReal  scale;  /* power of two if squares of norms would be out of range, otherwise 1 */
 
-  PetscObjectId of_work; /* matrix for which KSPBAINeedWork() has made vectors */
+  PetscObjectId of_work; /* matrix that the work vectors of convergence.c are for */
 
   /* The end of the last solve */
   PetscBool stands;     /* rounding prevented progress */
@@ -168,8 +168,6 @@ PETSC_INTERN PetscErrorCode KSPSolve_BAIRelaxation(KSP);
 PETSC_INTERN PetscErrorCode KSPMatSolve_BAI(KSP, Mat B, Mat X);
 
 /* convergence.c */
-PETSC_INTERN PetscErrorCode KSPBAIGetMatOfEntries(KSP, Mat *);
-PETSC_INTERN PetscErrorCode KSPBAINeedWork(KSP);
 PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
 PETSC_INTERN PetscErrorCode KSPBAIResidual(KSP, Vec b, Vec x, PetscReal *rnorm);
 PETSC_INTERN PetscErrorCode KSPBAIScaledNorms(KSP, Vec b, Vec r, BAILevelsSolution *);
