@@ -5,7 +5,6 @@
 #include <cub/device/device_scan.cuh>
 
 enum {
-  THREADS   = 256,
   FEW_BLOCK = 1024,                 /* threads of a block that makes a short prefix sum, */
   FEW_ITEMS = 8,                    /* and numbers of a thread at a time */
   FEW       = FEW_BLOCK * FEW_ITEMS /* numbers of such a sum at most: it takes as long as the launches for a long one */
@@ -45,16 +44,25 @@ static __global__ __launch_bounds__(FEW_BLOCK) void ScanFew(FewSums few)
   }
 }
 
-/* Makes a long prefix sum */
-static BAIStatus ScanMany(BAIContext *context, const BAISums *s)
+/* Calls a function of CUB for the size of its work space, and then with it */
+template <typename Call>
+static BAIStatus WithWork(BAIContext *context, Call cub)
 {
   BAITemporary work;
   size_t       bytes = 0;
 
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, s->from, s->sums, s->n, context->stream));
+  CUDATry(cub(nullptr, bytes));
   BAITry(work.Allocate(context, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, s->from, s->sums, s->n, context->stream));
+  CUDATry(cub(work.p, bytes));
   return BAIStatusOf(BAI_OK);
+}
+
+/* Makes a long prefix sum */
+static BAIStatus ScanMany(BAIContext *context, const BAISums *s)
+{
+  return WithWork(context, [=](void *work, size_t &bytes) {
+    return cub::DeviceScan::ExclusiveSum(work, bytes, s->from, s->sums, s->n, context->stream);
+  });
 }
 
 BAIStatus BAIScans(BAIContext *context, int count, const BAISums *sums)
@@ -88,15 +96,9 @@ struct SumOfExtents {
 
 BAIStatus BAIScanExtents(BAIContext *context, int n, BAIExtent *extent)
 {
-  BAITemporary work;
-  size_t       bytes = 0;
-
-  CUDATry(
-    cub::DeviceScan::ExclusiveScan(nullptr, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, context->stream));
-  BAITry(work.Allocate(context, bytes));
-  CUDATry(
-    cub::DeviceScan::ExclusiveScan(work.p, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, context->stream));
-  return BAIStatusOf(BAI_OK);
+  return WithWork(context, [=](void *work, size_t &bytes) {
+    return cub::DeviceScan::ExclusiveScan(work, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, context->stream);
+  });
 }
 
 struct IsLess {
@@ -105,29 +107,7 @@ struct IsLess {
 
 BAIStatus BAISort(BAIContext *context, int n, BAIKey *keys)
 {
-  BAITemporary work;
-  size_t       bytes = 0;
-
-  CUDATry(cub::DeviceMergeSort::SortKeys(nullptr, bytes, keys, n, IsLess(), context->stream));
-  BAITry(work.Allocate(context, bytes));
-  CUDATry(cub::DeviceMergeSort::SortKeys(work.p, bytes, keys, n, IsLess(), context->stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Marks keys that differ from their predecessor; the scan needs one number more */
-static __global__ void MarkDistinct(int n, const BAIKey *sorted, int *mark)
-{
-  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-
-  if (k <= n) mark[k] = k < n && (!k || sorted[k] != sorted[k - 1]);
-}
-
-BAIStatus BAICountDistinct(BAIContext *context, int n, const BAIKey *sorted, int *distinct, int *last)
-{
-  MarkDistinct<<<(unsigned)(n / THREADS + 1), THREADS, 0, context->stream>>>(n, sorted, distinct);
-  CUDATry(cudaGetLastError());
-  BAITry(BAIScan(context, n + 1, distinct, distinct));
-  CUDATry(cudaMemcpyAsync(last, distinct + n, sizeof(*last), cudaMemcpyDeviceToHost, context->stream));
-  CUDATry(cudaStreamSynchronize(context->stream));
-  return BAIStatusOf(BAI_OK);
+  return WithWork(context, [=](void *work, size_t &bytes) {
+    return cub::DeviceMergeSort::SortKeys(work, bytes, keys, n, IsLess(), context->stream);
+  });
 }

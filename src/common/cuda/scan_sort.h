@@ -30,10 +30,6 @@ BAIStatus BAIScanExtents(BAIContext *, int n, BAIExtent *extent);
 
 BAIStatus BAISort(BAIContext *, int n, BAIKey *keys);
 
-/* For sorted keys: distinct[k] is the number of different keys among the first k, k = 0, ..., n. *last is distinct[n],
-   on the host */
-BAIStatus BAICountDistinct(BAIContext *, int n, const BAIKey *sorted, int *distinct, int *last);
-
 /* 100 times the compute capability that the code running on the current device was compiled for, not translated to by
    the driver */
 BAIStatus BAICodeVersion(int *version);

@@ -123,7 +123,15 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
   }
 }
 
-/* Converts sorted pairs to lists without repetition */
+/* Marks pairs that differ from their predecessor; the scan needs one number more */
+static __global__ void MarkDistinct(int n, const Pair *sorted, int *mark)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k <= n) mark[k] = k < n && (!k || sorted[k] != sorted[k - 1]);
+}
+
+/* Converts sorted pairs to lists without repetition; distinct[k] is the number of different ones among the first k */
 static __global__ void Split(int tiles, int bits, int n, const Pair *pairs, const int *distinct, BAINeighbors neighbors)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
@@ -231,11 +239,15 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
 
   BAITry(BAISort(state, n, sorted));
   BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
-  BAITry(BAICountDistinct(state, n, sorted, (int *)distinct.p, &all));
+  int *const before = (int *)distinct.p;
+
+  BAITry(BAILaunchThreads(state->stream, (long long)n + 1, MarkDistinct, n, (const Pair *)sorted, before));
+  BAITry(BAIScan(state, (long long)n + 1, before, before));
+  BAITry(BAIDownload(state, 1, before + n, &all));
   BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
-  return BAILaunchThreads(state->stream, (long long)n + 1, Split, tiles, bits, n, sorted, (const int *)distinct.p,
-                          state->neighbors);
+  return BAILaunchThreads(state->stream, (long long)n + 1, Split, tiles, bits, n, (const Pair *)sorted,
+                          (const int *)before, state->neighbors);
 }
 
 BAIStatus BAINeighborsCreate(BAIState state)
