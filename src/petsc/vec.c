@@ -67,7 +67,7 @@ PetscErrorCode BAIVecRestoreArray(BAIBackend backend, Vec v, BAIAccess access, B
 PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *h, Vec v, BAIAccess access, BAIScalar **array)
 {
   const BAIBackend backend = h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
-  BAIMemory        memory;
+  BAIMemory        memory  = BAI_MEMORY_HOST;
 
   PetscFunctionBegin;
   PetscCall(BAIVecGetArray(backend, v, access, array, &memory));
