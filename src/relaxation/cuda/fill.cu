@@ -1,5 +1,4 @@
 /* Stores the entries of a CSR matrix in its slices */
-#include "../../common/hash.h"
 #include "../theta.h"
 #include "sliced.h"
 #include "../../common/cuda/warp.h"
@@ -19,10 +18,15 @@ typedef struct {
   unsigned long long pattern;
 } Findings;
 
-/* The hash of an entry; sums of these depend on every entry of a set */
+/* The hash of an entry; sums of these depend on every entry of a set: SplitMix64 (Steele, Lea and Flood, 2014) */
 static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt k)
 {
-  return BAIHash(((uint64_t)row << 32 | (unsigned)col) + (uint64_t)k * UINT64_C(0x9e3779b97f4a7c15));
+  unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) +
+    (unsigned long long)k * 0x9e3779b97f4a7c15ull;
+
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
 }
 
 static __device__ inline void SetValue(const BAISliced &A, void *a, long long at, BAIScalar value)
