@@ -11,7 +11,7 @@ from setuptools.command.build_ext import build_ext
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:  # before setuptools 70
+except ImportError:  # before setuptools 70.1
     from wheel.bdist_wheel import bdist_wheel
 
 

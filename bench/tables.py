@@ -229,7 +229,11 @@ PARTS = [
         "Whole solves",
         "KSPSolve() to 1e-10. *mpi* is `-ksp_type bai` with exchange scatter, *telescope* gathers on one rank.",
     ),
-    ("levels", "Multigrid", "`-ksp_type bai` to 1e-10: set-up, a later solve, and both together."),
+    (
+        "levels",
+        "Multigrid",
+        "`-ksp_type bai` to 1e-10: set-up, a later solve, and both together; a set-up for new values where given.",
+    ),
     ("levels-weak", "Multigrid, n points in each direction for each GPU", "Otherwise as above."),
     ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI. *auto*: PCBAI chooses its exchange."),
     (

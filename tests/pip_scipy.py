@@ -206,6 +206,8 @@ def case_preconditioner():
     assert ours <= 12 and 10 * ours < plain, (plain, ours)
     u, v = np.random.default_rng(0).random((2, 10000))
     assert np.isclose(u @ (M @ v), v @ (M @ u), rtol=1e-10)
+    integers = petscbai.preconditioner(A.astype(int))
+    assert integers.dtype == np.float64 and np.allclose(integers @ b, M @ b)
 
 
 def case_near_null():

@@ -318,6 +318,7 @@ static bool HasRoom(const BAIChipShape &S, int n, int longest, int parts)
 
 bool BAIChipHasRoom(const BAIContext *context, long long n)
 {
+  if (sizeof(BAIScalar) != sizeof(BAIReal)) return false; /* complex numbers have more than one lowest bit */
   for (const BAIChipShape &S : BAIChipShapes)
     if (n <= (long long)S.each * S.threads * PartsMost(context)) return true;
   return false;

@@ -56,8 +56,6 @@ BAIStatus BAIChipSetUp(BAIChip *chip, BAIContext *context, const BAIRows *A, con
   static_assert(sizeof(*chip->told) <= BAI_PINNED_BYTES, "a piece of pinned memory holds it");
   bool fits;
 
-  if (sizeof(BAIScalar) != sizeof(BAIReal))
-    return BAIStatusOf(BAI_OK); /* complex numbers have more than one lowest bit */
   chip->context  = context;
   chip->grid     = *grid;
   chip->bicgstab = !hermitian;

@@ -125,7 +125,7 @@ enum {
 #define BAI_STANDS_STILL 0.5
 
 /* Faults: fraction by which the norm must fall; residuals of a row, relative to the largest, that are not small; and
-   multiples of the rounding error of a residual that it may explain */
+   the largest norm that rounding explains, in multiples of the machine's epsilon times the norm of b */
 #define BAI_FAULT_FALL 1e-8
 #define BAI_FAULT_LEFT 1e-6
 #define BAI_ROUNDING   100

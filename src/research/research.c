@@ -42,7 +42,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets watch.stagnates if the norm no longer falls, although no recovery is yet to come */
+/* Sets watch.stagnates if the norm no longer falls, and no recovery is yet to come */
 static PetscErrorCode LookAtFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
 {
   BAIWatch    *w    = &bai->research->watch;

@@ -127,7 +127,7 @@ def _call(name, *arguments):
 def _view(pointer, size, dtype):
     """An array of CuPy in memory of PETSc"""
     cuda = sys.modules['cupy'].cuda
-    memory = cuda.UnownedMemory(pointer, size * np.dtype(dtype).itemsize, None)
+    memory = cuda.UnownedMemory(pointer or 0, size * np.dtype(dtype).itemsize, None)
     return sys.modules['cupy'].ndarray((size,), dtype, cuda.MemoryPointer(memory, 0))
 
 
@@ -160,9 +160,11 @@ def _set_values(mat, data):
     _pattern(mat)  # without which PETSc has no memory there yet
     handle, values = ctypes.c_void_p(mat.handle), ctypes.c_void_p()
     _call('MatSeqAIJCUSPARSEGetArrayWrite', handle, ctypes.byref(values))
-    with _exchange():
-        _view(values.value, data.size, PETSc.ScalarType)[:] = data
-    _call('MatSeqAIJCUSPARSERestoreArrayWrite', handle, ctypes.byref(values))
+    try:
+        with _exchange():
+            _view(values.value, data.size, PETSc.ScalarType)[:] = data
+    finally:
+        _call('MatSeqAIJCUSPARSERestoreArrayWrite', handle, ctypes.byref(values))
 
 
 def _put(vec, array):
@@ -173,9 +175,11 @@ def _put(vec, array):
     if 'cuda' not in vec.getType():
         raise TypeError("arrays of CuPy need a matrix on the GPU: of CuPy, with device='cuda', or a Mat that is there")
     handle = vec.getCUDAHandle('w')
-    with _exchange():
-        _view(handle, array.size, PETSc.ScalarType)[:] = array.ravel()
-    vec.restoreCUDAHandle(handle, 'w')
+    try:
+        with _exchange():
+            _view(handle, array.size, PETSc.ScalarType)[:] = array.ravel()
+    finally:
+        vec.restoreCUDAHandle(handle, 'w')
 
 
 def _get(vec, module):
@@ -183,10 +187,11 @@ def _get(vec, module):
     if module is np:
         return vec.getArray(readonly=True)
     handle = vec.getCUDAHandle('r')
-    with _exchange():
-        array = _view(handle, vec.getSize(), PETSc.ScalarType).copy()
-    vec.restoreCUDAHandle(handle, 'r')
-    return array
+    try:
+        with _exchange():
+            return _view(handle, vec.getSize(), PETSc.ScalarType).copy()
+    finally:
+        vec.restoreCUDAHandle(handle, 'r')
 
 
 def _near_null(mat, vectors):
@@ -502,11 +507,16 @@ class _Cycle(Solver):
 
     _ksp_type = 'preonly'
 
+    @property
+    def dtype(self):
+        """That of A, or if its entries are integers a type for fractions"""
+        return np.result_type(self._dtype, np.float32)
+
     def apply(self, vector):
         _put(self._b, vector)
         self.ksp.getPC().apply(self._b, self._x)
         self._check_options()
-        return _get(self._x, self._xp).astype(self._dtype)
+        return _get(self._x, self._xp).astype(self.dtype)
 
 
 def preconditioner(A, *, near_null=None, block_size=None, device=None, options=None):
@@ -538,4 +548,4 @@ def preconditioner(A, *, near_null=None, block_size=None, device=None, options=N
         from scipy.sparse.linalg import LinearOperator
     else:
         from cupyx.scipy.sparse.linalg import LinearOperator
-    return LinearOperator(solver._mat.getSize(), solver.apply, dtype=solver._dtype)
+    return LinearOperator(solver._mat.getSize(), solver.apply, dtype=solver.dtype)

@@ -28,6 +28,7 @@ typedef struct {
 /* extent[k] becomes the sum of the previous extents */
 BAIStatus BAIScanExtents(BAIContext *, int n, BAIExtent *extent);
 
+/* Sorts keys in ascending order, in place */
 BAIStatus BAISort(BAIContext *, int n, BAIKey *keys);
 
 /* 100 times the compute capability that the code running on the current device was compiled for, not translated to by

@@ -20,13 +20,14 @@ struct Slot {
   int                number;
 };
 
-/* The kinds of rows or blocks: their number, and how many rows or blocks are of no kind, or whether some row is */
+/* The kinds of rows or blocks: their number; and how many blocks are of no kind or, for rows, whether one is */
 struct Kinds {
   Slot slot[BAI_ALIKE_SLOTS];
   int  count, none;
 };
 
-/* Returns the slot for a hash, in which the first to bring it stores its number; -1: there are most kinds already */
+/* Returns the slot for a hash, in which the first to bring it stores its number; -1: there are most kinds already,
+   or no free slot near */
 static __device__ inline int SlotFor(Kinds *kinds, int most, uint64_t hash, int number)
 {
   const unsigned long long key = hash ? hash : 1;
@@ -233,7 +234,7 @@ static BAIStatus LikeRows(BAILevelsState state, const BAIRows &A)
   const unsigned grid = BAIGrid(A.n, THREADS).x;
   BAIRoom        room;
   Kinds         *kinds;
-  int            none;
+  int            found[2]; /* kinds, and whether a row is of none */
 
   if (!state->row_kind) BAITry(BAIKeep(state, (size_t)A.n, &state->row_kind));
   if (!state->row_of_kind) BAITry(BAIKeep(state, BAI_ALIKE_SLOTS, &state->row_of_kind));
@@ -242,8 +243,9 @@ static BAIStatus LikeRows(BAILevelsState state, const BAIRows &A)
   FindRows<<<grid, THREADS, 0, state->s.stream>>>(A, kinds, state->row_kind);
   CompareRows<<<grid, THREADS, 0, state->s.stream>>>(A, kinds, state->row_kind, state->row_of_kind);
   CUDATry(cudaGetLastError());
-  BAITry(BAIDownload(&state->s, 1, &kinds->none, &none));
-  if (!none) state->alike = {state->row_kind, state->row_of_kind};
+  BAITry(BAIDownload(&state->s, 2, &kinds->count, found));
+  /* the order of threads must not decide how sums are made: if there are so few kinds, each gets a slot in any order */
+  if (found[0] <= BAI_ALIKE_ROW_KINDS && !found[1]) state->alike = {state->row_kind, state->row_of_kind};
   return BAIStatusOf(BAI_OK);
 }
 

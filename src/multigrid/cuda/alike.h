@@ -15,8 +15,8 @@ struct BAIWords {
   __device__ __forceinline__ BAIWords(const N &number) : of{} { memcpy(of, &number, sizeof(number)); }
 };
 
-/* Returns a hash of a hash and the bits of a number. It takes fewer operations than BAIHash(), as numbers of equal hash
-   are compared afterwards */
+/* Returns a hash of a hash and the bits of a number. It is weaker than BAIHash() and takes fewer operations: numbers of
+   equal hash are compared afterwards */
 template <typename N>
 static __device__ __forceinline__ uint64_t BAIHashWith(uint64_t hash, const N &number)
 {

@@ -9,7 +9,8 @@ enum {
   BAI_JOIN_BLOCKS  = 16   /* most thread blocks for each multiprocessor; a thread looks at many rows */
 };
 
-/* The number of thread blocks for this number of threads, or fewer, whose threads then do more */
+/* The number of thread blocks for this number of threads; at most BAI_JOIN_BLOCKS for each multiprocessor, whose
+   threads then do more */
 static inline int BAIJoinBlocks(BAILevelsState state, long long threads)
 {
   const int wanted = (int)BAIGrid(threads, BAI_JOIN_THREADS).x, most = state->s.processors * BAI_JOIN_BLOCKS;

@@ -189,11 +189,11 @@ static __device__ inline Entry Read(const ModeProduct &p, const Members &m, int 
 }
 
 /* The columns of C of a thread block, whose rows begin at begin and have width entries: the block's count neighbours of
-   the aggregate from number first on; and column o of this thread, of one of these neighbours and a mode. mine is the
+   the aggregate from number first on; and column o of this thread, of one of these neighbours and a mode. rows is the
    set of the rows of C that this thread adds up */
 struct Columns {
   int      begin, width, first, count, o, neighbor, mode;
-  unsigned mine;
+  unsigned rows;
 };
 
 /* Adds to sum the products with left entries of a row, of which each thread of the group has one. All threads of a
@@ -241,7 +241,7 @@ static __device__ inline void AddMembers(const ModeProduct &p, const Columns &c,
     BAIScalar product = 0;
 
     for (int k = base; k < last; k++) most = m.to[k] - m.from[k] > most ? m.to[k] - m.from[k] : most;
-    for (int first = 0; first < most; first += threads) {
+    for (int first = 0; !first || first < most; first += threads) { /* once for rows without entries, too */
       const bool  ends = first + threads >= most;
       const Entry next = ends ? Read(p, m, mine + groups, 0, count) : Read(p, m, mine, first + threads, count);
 
@@ -257,7 +257,7 @@ static __device__ inline void AddMembers(const ModeProduct &p, const Columns &c,
 
 #pragma unroll
       for (int mode = 0; mode < BAI_LEVELS_MODES; mode++)
-        if (c.mine >> mode & 1) sum[mode] += BAIConj(p.P[(long long)m.row[k] * p.modes + mode]) * of;
+        if (c.rows >> mode & 1) sum[mode] += BAIConj(p.P[(long long)m.row[k] * p.modes + mode]) * of;
     }
     if (groups > 1) __syncthreads();
   }

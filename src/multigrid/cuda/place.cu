@@ -30,7 +30,7 @@ struct Fill {
   int              modes; /* 0: P is not kept */
   const BAIScalar *P;
   void            *p;
-  /* hashes of blocks, begun with 0; NULL: they are not wanted */
+  /* hashes of blocks, which begin as 0; NULL: they are not wanted */
   unsigned long long *hash;
   BAIPlaced          *found;
 };

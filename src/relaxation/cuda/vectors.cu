@@ -1,6 +1,6 @@
 /*
-   Vectors, a thread for each entry: conversion for sweeps in single precision, with the matrix that they read; and the
-   iterate before the last one, for momentum, when x is returned to the caller
+   Vectors: conversion for sweeps in single precision, with the matrix that they read, by a thread for each entry; and
+   the change of places of the last two iterates, for momentum, when x is returned to the caller
 */
 #include "state.h"
 
