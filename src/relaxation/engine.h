@@ -288,8 +288,7 @@ const BAIPartition *BAIEnginePartition(BAIEngine);
 BAIStatus           BAIEngineShares(BAIEngine, BAIReal *share);
 /* Gets the statistics since they were reset; NULL resets them. Only if the parameters ask for statistics */
 BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
-/* Stores the current x in the caller's x; on a device, in stream order. With momentum in mode sync it takes memory for
-   a vector meanwhile */
+/* Stores the current x in the caller's x; on a device, in stream order */
 BAIStatus BAIEngineUnbind(BAIEngine);
 /* Waits for all work to end, as idle_wait says. Optional: functions with results wait by themselves */
 BAIStatus BAIEngineWait(BAIEngine);

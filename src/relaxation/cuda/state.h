@@ -320,7 +320,7 @@ BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
 /* Copies the iterate to x[0], if it is in x[1] */
 BAIStatus BAIIterateToFirst(BAIState);
-/* Makes x[0] the iterate, and x[1] the one before it; takes memory for a vector meanwhile */
+/* Makes x[0] the iterate, and x[1] the one before it */
 BAIStatus BAISwapIterates(BAIState);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);

@@ -42,11 +42,18 @@ BAIStatus BAIRoundInside(BAIState state)
   return Run(state, state->places_loc, false, A->loc_a, 1, A->sweep_a);
 }
 
+static __global__ void Swap(int n, BAIScalar *x, BAIScalar *y)
+{
+  const int       i  = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const BAIScalar xi = i < n ? x[i] : BAIScalar(0);
+
+  if (i >= n) return;
+  x[i] = y[i];
+  y[i] = xi;
+}
+
 BAIStatus BAISwapIterates(BAIState state)
 {
-  const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
-  BAITemporary before;
-
   if (!state->A.n) return BAIStatusOf(BAI_OK);
   if (state->A.single) { /* both belong to the engine */
     void *x = state->x[0];
@@ -55,9 +62,6 @@ BAIStatus BAISwapIterates(BAIState state)
     state->x[1]                     = x;
     return BAIStatusOf(BAI_OK);
   }
-  BAITry(before.Allocate(state, bytes));
-  CUDATry(cudaMemcpyAsync(before.p, state->x[0], bytes, cudaMemcpyDeviceToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], bytes, cudaMemcpyDeviceToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(state->x[1], before.p, bytes, cudaMemcpyDeviceToDevice, state->stream));
-  return BAIStatusOf(BAI_OK);
+  return BAILaunchThreads(state->stream, state->A.n, Swap, state->A.n, static_cast<BAIScalar *>(state->x[0]),
+                          static_cast<BAIScalar *>(state->x[1]));
 }
