@@ -274,6 +274,11 @@ BAIStatus BAIBackendIsReady(BAIBackend backend, void *stream)
   return backends[backend]->ready ? backends[backend]->ready(stream) : BAIStatusOf(BAI_OK);
 }
 
+BAIStatus BAIBackendNoise(BAIBackend backend, BAIMemory memory, void *stream, int64_t first, BAIInt n, BAIScalar *x)
+{
+  return backends[memory == BAI_MEMORY_HOST ? BAI_BACKEND_HOST : backend]->noise(stream, first, n, x);
+}
+
 void BAIEngineDestroy(BAIEngine *engine)
 {
   if (!*engine) return;

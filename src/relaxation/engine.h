@@ -242,6 +242,7 @@ typedef struct {
   void (*destroy)(BAIState);
   BAIStatus (*device)(int, BAIDevice *); /* NULL if the backend has no device */
   BAIStatus (*ready)(void *stream);      /* NULL if it is always ready */
+  BAIStatus (*noise)(void *stream, int64_t first, BAIInt n, BAIScalar *x);
 } BAIBackendOps;
 
 extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
@@ -321,7 +322,9 @@ void      BAIEngineDestroy(BAIEngine *);
    device becomes the current one of the calling thread. BAI_ERR_NOT_BUILT if the backend has none */
 BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 /* BAI_ERR_CAPTURE if the stream is being captured into a graph, so that its engines cannot be called */
-BAIStatus   BAIBackendIsReady(BAIBackend, void *stream);
+BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
+/* Fills x with pseudorandom numbers in [-1/2,1/2), where x_i depends on first + i only; on a device, in stream order */
+BAIStatus   BAIBackendNoise(BAIBackend, BAIMemory, void *stream, int64_t first, BAIInt n, BAIScalar *x);
 const char *BAIKernelString(BAIKernel);
 
 /*

@@ -1,6 +1,5 @@
 /* Weights that depend on the extreme eigenvalues of the iteration: tau, and the weights of a polynomial */
 #include "../petsc/baiimpl.h"
-#include "../common/hash.h"
 #include "../common/scale.h"
 #include "tuning.h"
 #include <petsc/private/petscimpl.h>
@@ -49,17 +48,21 @@ static PetscReal RoundedToTenBits(PetscReal value)
 
 /* Fills x with pseudorandom numbers in [-1/2,1/2) that depend on the row; PETSc's generator takes as long as some
    iterations */
-static PetscErrorCode SetNoise(Vec x)
+static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 {
-  PetscScalar *array;
-  PetscInt     first, n;
+  const BAIChoice *use = &bai->relax.use;
+  BAIScalar       *array;
+  BAIMemory        memory;
+  PetscInt         first, n;
+  BAIStatus        status;
 
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(x, &first, NULL));
   PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetArrayWrite(x, &array));
-  for (PetscInt i = 0; i < n; i++) array[i] = BAINoise((uint64_t)(first + i));
-  PetscCall(VecRestoreArrayWrite(x, &array));
+  PetscCall(BAIVecGetArray(use->backend, x, BAI_WRITE, &array, &memory));
+  status = BAIBackendNoise(use->backend, memory, use->p.stream, (int64_t)first, (BAIInt)n, array);
+  PetscCall(BAIVecRestoreArray(use->backend, x, BAI_WRITE, &array));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,7 +90,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscCall(VecDuplicate(b, &iteration.x));
   PetscCall(VecDuplicate(b, &iteration.zero));
   PetscCall(VecZeroEntries(iteration.zero));
-  PetscCall(SetNoise(x));
+  PetscCall(SetNoise(bai, x));
   PetscCall(VecShift(x, 0.5));
   PetscCall(IterateOnce(&iteration, x, b, PETSC_TRUE));
   PetscCall(VecNorm(b, NORM_INFINITY, &size));

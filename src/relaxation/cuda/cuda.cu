@@ -189,4 +189,5 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .destroy    = Destroy,
   .device     = GetDevice,
   .ready      = BAICUDAIsReady,
+  .noise      = BAICUDANoise,
 };

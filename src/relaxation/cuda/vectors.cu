@@ -1,7 +1,8 @@
 /*
-   Vectors: conversion for sweeps in single precision, with the matrix that they read, by a thread for each entry; and
-   the change of places of the last two iterates, for momentum, when x is returned to the caller
+   Vectors, a thread for each entry: conversion for sweeps in single precision, with the matrix that they read; the
+   iterate before the last one, for momentum, when x is returned to the caller; and pseudorandom numbers
 */
+#include "../../common/hash.h"
 #include "state.h"
 
 /* Converts numbers of single precision to double precision times a factor, or back */
@@ -64,4 +65,16 @@ BAIStatus BAISwapIterates(BAIState state)
   }
   return BAILaunchThreads(state->stream, state->A.n, Swap, state->A.n, static_cast<BAIScalar *>(state->x[0]),
                           static_cast<BAIScalar *>(state->x[1]));
+}
+
+static __global__ void Noise(int64_t first, int n, BAIScalar *x)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n) x[i] = BAINoise((uint64_t)(first + i));
+}
+
+BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
+{
+  return n ? BAILaunchThreads((cudaStream_t)stream, n, Noise, first, (int)n, x) : BAIStatusOf(BAI_OK);
 }

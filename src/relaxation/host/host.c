@@ -1,4 +1,5 @@
 /* The host backend: OpenMP threads. With sweep.c it is short enough to serve as the definition of the method */
+#include "../../common/hash.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -184,6 +185,13 @@ static BAIStatus Shares(BAIState state, BAIReal *share)
   return BAIStatusOf(BAI_OK);
 }
 
+static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
+{
+  (void)stream;
+  for (BAIInt i = 0; i < n; i++) x[i] = BAINoise((uint64_t)(first + i));
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Nothing runs in the background */
 static BAIStatus Wait(BAIState state)
 {
@@ -235,4 +243,5 @@ const BAIBackendOps BAIBackendHost = {
   .wait       = Wait,
   .info       = TellInfo,
   .destroy    = DestroyState,
+  .noise      = Noise,
 };
