@@ -9,9 +9,7 @@
 enum {
   THREADS      = 256,
   WARP         = 32,
-  MODE_THREADS = 192,      /* most threads of a group, which computes rows of an aggregate together, */
-  MODE_BLOCK   = 576,      /* and of a block, which has several groups if there are enough multiprocessors, */
-  MODE_SHARED  = 96 * 1024 /* in at most these bytes of shared memory */
+  MODE_THREADS = 192 /* most threads that compute the rows of an aggregate together */
 };
 
 /* The sum of conj(x) y over the rows of an aggregate, in their order, by all lanes of a warp. product is work space */
@@ -160,164 +158,117 @@ static __device__ inline int NumberOf(const ModeProduct &p, int begin, int width
   return low;
 }
 
-/* Some members of an aggregate in shared memory, with the places of their entries */
-struct Members {
-  int row[MODE_THREADS], from[MODE_THREADS], to[MODE_THREADS];
-};
-
-/* The work of a group in shared memory: the values of some entries of a row of A and the rows of P of their columns;
-   for some neighbours of the aggregate the set of the entries that belong to it, by words; and the row of A times P */
+/* In shared memory: members of an aggregate, with the places of their entries; the values of some entries of a row of A
+   and the rows of P of their columns; and for some neighbours of the aggregate the set of the entries that belong
+   to it */
 struct Staged {
-  BAIScalar a[MODE_THREADS], P[BAI_LEVELS_MODES][MODE_THREADS], product[MODE_THREADS];
-  unsigned  of[MODE_THREADS / WARP][MODE_THREADS + 1];
+  int       row[MODE_THREADS], from[MODE_THREADS], to[MODE_THREADS];
+  BAIScalar a[MODE_THREADS], P[BAI_LEVELS_MODES][MODE_THREADS];
+  unsigned  of[MODE_THREADS / WARP][MODE_THREADS + 1]; /* by words of the sets */
 };
 
-/* An entry of this thread: its column, or -1, and value */
-struct Entry {
-  int       j;
+/* The entries of row l of s from number first on, one for each thread: its column, or -1, and value */
+struct Entries {
+  int       l, first, j;
   BAIScalar a;
 };
 
-/* Reads the entries of a member of the aggregate from number first on, one for each thread of a group. There are none
-   behind the last one of count members */
-static __device__ inline Entry Read(const ModeProduct &p, const Members &m, int member, int first, int count)
+/* Reads the entries that follow those of row l before number first, where count rows are staged */
+static __device__ inline Entries Read(const ModeProduct &p, const Staged &s, int l, int first, int count)
 {
-  const int  k  = member < count ? m.from[member] + first + (int)threadIdx.x : 0;
-  const bool is = member < count && k < m.to[member];
+  while (l < count && first >= s.to[l]) {
+    l++;
+    first = l < count ? s.from[l] : 0;
+  }
+  const int  k  = first + (int)threadIdx.x;
+  const bool is = l < count && k < s.to[l];
 
-  return {is ? p.A.j[k] : -1, is ? p.A.a[k] : BAIScalar(0)};
+  return {l, first, is ? p.A.j[k] : -1, is ? p.A.a[k] : BAIScalar(0)};
 }
 
-/* The columns of C of a thread block, whose rows begin at begin and have width entries: the block's count neighbours of
-   the aggregate from number first on; and column o of this thread, of one of these neighbours and a mode. rows is the
-   set of the rows of C that this thread adds up */
-struct Columns {
-  int      begin, width, first, count, o, neighbor, mode;
-  unsigned rows;
-};
-
-/* Adds to sum the products with left entries of a row, of which each thread of the group has one. All threads of a
-   block call this together */
-static __device__ inline void AddEntries(const ModeProduct &p, const Columns &c, const Entry &e, int left, Staged *s,
-                                         BAIScalar *sum)
+/* Adds the members of an aggregate from number begin to end - 1, at most one for each thread, to sum, which has the
+   entries of column o of its rows of C: of neighbour o / modes, and first is the first neighbour of this thread block,
+   of count. As in host/galerkin.c it first computes a row of A times P. The next entries are read before some
+   are added */
+static __device__ inline void AddMembers(const ModeProduct &p, Staged *s, int begin, int end, int row_of_C, int width,
+                                         int o, int first, int count, BAIScalar (&sum)[BAI_LEVELS_MODES])
 {
-  const int l = (int)threadIdx.x, threads = (int)blockDim.x;
-  const int words = ((left < threads ? left : threads) + WARP - 1) / WARP;
-  const int of    = e.j < 0 ? -1 : NumberOf(p, c.begin, c.width, e.j) - c.first;
+  const int l = (int)threadIdx.x, threads = (int)blockDim.x, rows = end - begin;
+  const int mode = o % p.modes, neighbor = o / p.modes - first;
+  BAIScalar t = 0;
 
-  for (int word = 0; word < words; word++)
-    for (int k = l; k < c.count; k += threads) s->of[word][k] = 0;
-  s->a[l] = e.a;
-#pragma unroll
-  for (int k = 0; k < BAI_LEVELS_MODES; k++)
-    if (k < p.modes && of >= 0 && of < c.count) s->P[k][l] = p.P[(long long)e.j * p.modes + k];
   __syncthreads();
-  if (of >= 0 && of < c.count) atomicOr(&s->of[l / WARP][of], 1u << l % WARP);
-  __syncthreads();
-  for (int word = 0; word < words && c.o < c.width; word++) {
-    for (unsigned rest = s->of[word][c.neighbor]; rest; rest &= rest - 1) {
-      const int at = word * WARP + __ffs((int)rest) - 1;
+  if (l < rows) {
+    const int row = p.members.row[begin + l];
 
-      *sum += s->a[at] * s->P[c.mode][at];
-    }
+    s->row[l]  = row;
+    s->from[l] = p.A.i[row];
+    s->to[l]   = p.A.i[row + 1];
   }
   __syncthreads();
-}
+  for (Entries e = Read(p, *s, 0, s->from[0], rows); e.l < rows;) {
+    const int     of   = e.j < 0 ? -1 : NumberOf(p, row_of_C, width, e.j) - first;
+    const Entries next = Read(p, *s, e.l, e.first + threads, rows);
 
-/* Adds count members of an aggregate to sum, which has the entries of column o of its rows of C. As in host/galerkin.c
-   rows of A times P come first: the groups of a block make some of them at the same time, and then add them in order,
-   each for its share of the rows of C. The next entries are read before some are added */
-static __device__ inline void AddMembers(const ModeProduct &p, const Columns &c, const Members &m, int count,
-                                         unsigned char *memory, BAIScalar (&sum)[BAI_LEVELS_MODES])
-{
-  const int     l = (int)threadIdx.x, threads = (int)blockDim.x, group = (int)threadIdx.y, groups = (int)blockDim.y;
-  Staged *const s = reinterpret_cast<Staged *>(memory) + group;
-  Entry         e = Read(p, m, group, 0, count);
+    const int left = s->to[e.l] - e.first, words = ((left < threads ? left : threads) + WARP - 1) / WARP;
 
-  for (int base = 0; base < count; base += groups) {
-    const int last = base + groups < count ? base + groups : count, mine = base + group,
-              left    = mine < count ? m.to[mine] - m.from[mine] : 0;
-    int       most    = 0;
-    BAIScalar product = 0;
-
-    for (int k = base; k < last; k++) most = m.to[k] - m.from[k] > most ? m.to[k] - m.from[k] : most;
-    for (int first = 0; !first || first < most; first += threads) { /* once for rows without entries, too */
-      const bool  ends = first + threads >= most;
-      const Entry next = ends ? Read(p, m, mine + groups, 0, count) : Read(p, m, mine, first + threads, count);
-
-      AddEntries(p, c, e, left - first > 0 ? left - first : 0, s, &product);
-      e = next;
-    }
-    if (groups > 1) {
-      s->product[l] = product;
-      __syncthreads();
-    }
-    for (int k = base; k < last; k++) {
-      const BAIScalar of = groups > 1 ? s[k - base - group].product[l] : product;
-
+    for (int word = 0; word < words; word++)
+      for (int k = l; k < count; k += threads) s->of[word][k] = 0;
+    s->a[l] = e.a;
 #pragma unroll
-      for (int mode = 0; mode < BAI_LEVELS_MODES; mode++)
-        if (c.rows >> mode & 1) sum[mode] += BAIConj(p.P[(long long)m.row[k] * p.modes + mode]) * of;
+    for (int k = 0; k < BAI_LEVELS_MODES; k++)
+      if (k < p.modes && of >= 0 && of < count) s->P[k][l] = p.P[(long long)e.j * p.modes + k];
+    __syncthreads();
+    if (of >= 0 && of < count) atomicOr(&s->of[l / WARP][of], 1u << l % WARP);
+    __syncthreads();
+    for (int word = 0; word < words && o < width; word++) {
+      for (unsigned rest = s->of[word][neighbor]; rest; rest &= rest - 1) {
+        const int at = word * WARP + __ffs((int)rest) - 1;
+
+        t += s->a[at] * s->P[mode][at];
+      }
     }
-    if (groups > 1) __syncthreads();
+    if (next.l != e.l) {
+#pragma unroll
+      for (int k = 0; k < BAI_LEVELS_MODES; k++)
+        if (k < p.modes) sum[k] += BAIConj(p.P[(long long)s->row[e.l] * p.modes + k]) * t;
+      t = 0;
+    }
+    e = next;
+    __syncthreads();
   }
 }
 
-/* Computes the values of P^H A P, a thread block for each aggregate; a group has a thread for each column of its rows
-   of C */
-static __global__ __launch_bounds__(MODE_BLOCK, 2) void ModeSums(ModeProduct p)
+/* Computes the values of P^H A P, a thread block for each aggregate and a thread for each column of its rows of C */
+static __global__ __launch_bounds__(MODE_THREADS) void ModeSums(ModeProduct p)
 {
-  extern __shared__ __align__(16) unsigned char memory[]; /* a Staged for each group */
-  __shared__ Members                            m;
-  const int      row = (int)blockIdx.x * p.modes, begin = p.C.i[row], width = p.C.i[row + 1] - begin;
-  const int      threads = (int)blockDim.x, group = (int)threadIdx.y, groups = (int)blockDim.y, x = (int)threadIdx.x;
-  const BAIRange of   = BAIMembersAt(p.members, (int)blockIdx.x);
-  unsigned       mine = 0;
+  __shared__ __align__(16) unsigned char memory[sizeof(Staged)]; /* complex numbers have constructors */
+  const int      c = (int)blockIdx.x, begin = p.C.i[c * p.modes], width = p.C.i[c * p.modes + 1] - begin;
+  const int      threads = (int)blockDim.x;
+  const BAIRange of      = BAIMembersAt(p.members, c);
+  Staged *const  s       = reinterpret_cast<Staged *>(memory);
 
-  for (int k = group; k < p.modes; k += groups) mine |= 1u << k;
   for (int base = 0; base < width; base += threads) {
-    const int     last = base + threads < width ? base + threads : width, first = base / p.modes;
-    const Columns c = {begin,
-                       width,
-                       first,
-                       (last - 1) / p.modes - first + 1,
-                       base + x,
-                       (base + x) / p.modes - first,
-                       (base + x) % p.modes,
-                       mine};
-    BAIScalar     sum[BAI_LEVELS_MODES];
+    const int o = base + (int)threadIdx.x, last = base + threads < width ? base + threads : width;
+    const int first = base / p.modes, count = (last - 1) / p.modes - first + 1;
+    BAIScalar sum[BAI_LEVELS_MODES];
 
 #pragma unroll
     for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = 0;
-    for (int l = of.begin; l < of.end; l += threads) {
-      const int count = l + threads < of.end ? threads : of.end - l;
-
-      __syncthreads();
-      if (!group && x < count) {
-        m.row[x]  = p.members.row[l + x];
-        m.from[x] = p.A.i[m.row[x]];
-        m.to[x]   = p.A.i[m.row[x] + 1];
-      }
-      __syncthreads();
-      AddMembers(p, c, m, count, memory, sum);
-    }
+    for (int l = of.begin; l < of.end; l += threads)
+      AddMembers(p, s, l, l + threads < of.end ? l + threads : of.end, begin, width, o, first, count, sum);
 #pragma unroll
     for (int k = 0; k < BAI_LEVELS_MODES; k++)
-      if (mine >> k & 1 && c.o < width) p.C.a[begin + k * width + c.o] = sum[k];
+      if (k < p.modes && o < width) p.C.a[begin + k * width + o] = sum[k];
   }
 }
 
 BAIStatus BAIModesSums(BAILevelsState state, const BAIDeviceLevel *L, const int *ghost, const BAIDeviceLevel *next)
 {
-  const int modes = state->p.modes, widest = (next->longest + WARP - 1) / WARP * WARP,
-            threads      = std::min(widest, (int)MODE_THREADS);
-  const ModeProduct p    = {L->A, next->A, BAIMembersOf(state, L), L->aggregate, ghost, L->P, L->m, modes};
-  const int         most = std::min(MODE_BLOCK / threads, (int)MODE_SHARED / (int)sizeof(Staged)),
-            groups       = L->m <= state->s.processors ? most : 1;
-  const size_t bytes     = (size_t)groups * sizeof(Staged);
+  const int         modes = state->p.modes, widest = (next->longest + WARP - 1) / WARP * WARP;
+  const ModeProduct p = {L->A, next->A, BAIMembersOf(state, L), L->aggregate, ghost, L->P, L->m, modes};
 
-  BAITry(BAIAllowShared((const void *)ModeSums, bytes));
-  ModeSums<<<(unsigned)L->m, dim3((unsigned)threads, (unsigned)groups), bytes, state->s.stream>>>(p);
+  ModeSums<<<(unsigned)L->m, (unsigned)std::min(widest, (int)MODE_THREADS), 0, state->s.stream>>>(p);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
