@@ -311,16 +311,16 @@ static int PartsMost(const BAIContext *context)
 }
 
 /* Whether a shape takes rows of at most longest entries, and n of them in this number of parts */
-static bool HasRoom(const BAIChipShape &S, int n, int longest, int parts)
+static bool HasRoom(const BAIChipShape &S, long long n, int longest, int parts)
 {
-  return (!S.length || longest - 1 <= S.length) && (long long)n <= (long long)S.each * S.threads * parts;
+  return (!S.length || longest - 1 <= S.length) && n <= (long long)S.each * S.threads * parts;
 }
 
 bool BAIChipHasRoom(const BAIContext *context, long long n)
 {
   if (sizeof(BAIScalar) != sizeof(BAIReal)) return false; /* complex numbers have more than one lowest bit */
   for (const BAIChipShape &S : BAIChipShapes)
-    if (n <= (long long)S.each * S.threads * PartsMost(context)) return true;
+    if (HasRoom(S, n, 1, PartsMost(context))) return true;
   return false;
 }
 

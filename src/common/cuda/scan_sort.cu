@@ -46,14 +46,14 @@ static __global__ __launch_bounds__(FEW_BLOCK) void ScanFew(FewSums few)
 
 /* Calls a function of CUB for the size of its work space, and then with it */
 template <typename Call>
-static BAIStatus WithWork(BAIContext *context, Call cub)
+static BAIStatus WithWork(BAIContext *context, Call call)
 {
   BAITemporary work;
   size_t       bytes = 0;
 
-  CUDATry(cub(nullptr, bytes));
+  CUDATry(call(nullptr, bytes));
   BAITry(work.Allocate(context, bytes));
-  CUDATry(cub(work.p, bytes));
+  CUDATry(call(work.p, bytes));
   return BAIStatusOf(BAI_OK);
 }
 
