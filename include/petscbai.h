@@ -97,6 +97,8 @@ PETSC_EXTERN PetscErrorCode PCBAIMGSetOver(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCBAIMGGetOver(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCBAIMGSetSingle(PC, PetscBool3);
 PETSC_EXTERN PetscErrorCode PCBAIMGGetSingle(PC, PetscBool3 *);
+PETSC_EXTERN PetscErrorCode PCBAIMGSetGather(PC, PetscBool3);
+PETSC_EXTERN PetscErrorCode PCBAIMGGetGather(PC, PetscBool3 *);
 /* end of what is made */
 
 PETSC_EXTERN PetscErrorCode PCBAIMGSetAggregates(PC, IS);

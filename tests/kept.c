@@ -344,7 +344,7 @@ int main(int argc, char **argv)
          requires: baicuda cuda
          nsize: {{2 3}}
          # few cases, as ranks that share a GPU take turns of milliseconds
-         args: -mat_type aijcusparse -pc_baimg_single false -n 100
+         args: -mat_type aijcusparse -pc_baimg_gather false -pc_baimg_single false -n 100
          args: -case same_*natural_bai,hardly_other*shuffled_cg,direction_turns_modes_cg
 
 TEST*/

@@ -641,7 +641,7 @@ int main(int argc, char **argv)
          suffix: aijcusparse_where_ranks
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -pc_baimg_single false -case where_mesh,where_jumps3d
+         args: -mat_type aijcusparse -pc_baimg_gather false -pc_baimg_single false -case where_mesh,where_jumps3d
       test:
          suffix: aijcusparse_where
          timeoutfactor: 3
@@ -657,6 +657,7 @@ int main(int argc, char **argv)
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case operator_laplace2d,reused,types,fields
+         args: -mat_type aijcusparse -pc_baimg_gather false -options_left no
+         args: -case operator_laplace2d,reused,types,fields
 
 TEST*/

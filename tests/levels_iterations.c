@@ -327,6 +327,6 @@ int main(int argc, char **argv)
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case krylov_cg
+         args: -mat_type aijcusparse -pc_baimg_gather false -options_left no -case krylov_cg
 
 TEST*/

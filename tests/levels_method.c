@@ -400,6 +400,6 @@ int main(int argc, char **argv)
          suffix: aijcusparse_ranks
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case shell
+         args: -mat_type aijcusparse -pc_baimg_gather false -options_left no -case shell
 
 TEST*/

@@ -309,21 +309,22 @@ int main(int argc, char **argv)
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case ranks
+         args: -mat_type aijcusparse -pc_baimg_gather false -options_left no -case ranks
       # single precision is given, as otherwise a failed solve is done again in native precision
       test:
          suffix: aijcusparse_single
          timeoutfactor: 5
          requires: baicuda cuda
          nsize: {{2 3}}
-         args: -mat_type aijcusparse -options_left no -pc_baimg_single true
+         args: -mat_type aijcusparse -pc_baimg_gather false -options_left no -pc_baimg_single true
          args: -case ranks_laplace2d,ranks_laplace3d,ranks_mesh
       test:
          suffix: aijcusparse_scatter
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -ksp_bai_exchange scatter -case ranks
+         args: -mat_type aijcusparse -options_left no -ksp_bai_exchange scatter -pc_baimg_gather false
+         args: -case ranks
       test:
          suffix: cuda
          requires: baicuda

@@ -405,6 +405,6 @@ int main(int argc, char **argv)
          suffix: cuda_ranks
          nsize: 2
          requires: baicuda cuda
-         args: -mat_type aijcusparse -case fields_bai,rows_cube,coupled,zeros,shuffled,sides
+         args: -mat_type aijcusparse -pc_baimg_gather false -case fields_bai,rows_cube,coupled,zeros,shuffled,sides
 
 TEST*/

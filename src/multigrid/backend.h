@@ -16,6 +16,7 @@ typedef struct BAILevelsState_ *BAILevelsState;
 typedef struct {
   BAIStatus (*Create)(const BAIMatrix *, const BAILevelsParameters *, BAILevelsState *);
   void (*Destroy)(BAILevelsState);
+  BAIStatus (*Store)(const BAIMatrix *, const BAIPart *, int device, void *stream); /* see BAILevelsStore() */
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus (*name)(BAILevelsState parameters);
 #include "ops.def"
 } BAILevelsOps;

@@ -26,6 +26,16 @@ PetscErrorCode BAIHierarchyCreate(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective, as ranks release each other's memory */
+static PetscErrorCode DestroyLevels(BAIHierarchy h)
+{
+  PetscFunctionBegin;
+  if (h->ranks) PetscCall(BAIRankLevelsDestroy(&h->ranks));
+  BAILevelsDestroy(&h->levels);
+  PetscCall(BAIGatheredDestroy(&h->gathered));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Frees the levels with their scaling and fields; options and aggregates of the user stay. Collective */
 PetscErrorCode BAIHierarchyReset(BAI *bai)
 {
@@ -33,8 +43,7 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->ranks) PetscCall(BAIRankLevelsDestroy(&h->ranks));
-  BAILevelsDestroy(&h->levels);
+  PetscCall(DestroyLevels(h));
   PetscCall(VecDestroy(&h->b));
   PetscCall(VecDestroy(&h->x));
   PetscCall(PCDestroy(&h->jacobi));
@@ -148,21 +157,32 @@ static PetscErrorCode TellLevels(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The inputs of a set-up */
+typedef struct {
+  BAIBackend          backend;
+  BAILevelsParameters p;
+  BAIMatrix           M;
+  PetscBool           device;   /* the arrays of M are on a device */
+  const PetscInt     *garray;   /* global numbers of ghosts */
+  BAIGatheredPlan     gathered; /* whether the system is gathered */
+} Request;
+
 /* Finds the work that leads to levels for the present matrix and options, from what this rank knows */
-static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backend, const BAILevelsParameters *p,
-                                     const BAIMatrix *M, int *work)
+static PetscErrorCode CompareRequest(const BAI *bai, Mat given, const Request *r, int *work)
 {
   const BAIHierarchy h = bai->hierarchy;
+  const BAIMatrix   *M = &r->M;
   BAIVersion         now;
   PetscBool          same = PETSC_FALSE;
 
   PetscFunctionBegin;
   *work = WORK_LEVELS;
   PetscCall(BAIVersionOf((PetscObject)given, &now));
-  if (!h->ready || (h->jacobi && now.state != h->of.state) || backend != h->backend || now.id != h->of.id ||
+  if (!h->ready || (h->jacobi && now.state != h->of.state) || r->backend != h->backend || now.id != h->of.id ||
       M->n != h->M.n)
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
+  PetscCall(PetscMemcmp(&r->p, &h->p, sizeof(r->p), &same));
+  if (same) PetscCall(PetscMemcmp(&r->gathered, &h->plan, sizeof(h->plan), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
@@ -173,11 +193,12 @@ static PetscErrorCode CompareRequest(const BAI *bai, Mat given, BAIBackend backe
 }
 
 /* Makes new levels. Only now the engine reads the arrays of modes and numbers. Data of a GPU stay there if the levels
-   are on it */
+   are on it. Collective if the system is gathered */
 static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
 {
-  BAIHierarchy        h = bai->hierarchy;
-  BAILevelsParameters p;
+  BAIHierarchy        h     = bai->hierarchy;
+  BAIMatrix           whole = h->M;
+  BAILevelsParameters p, q;
   Vec                 mode[BAI_LEVELS_MODES];
   int                 modes;
   uint64_t            id;
@@ -193,7 +214,9 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
     if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecGetArrayReadAndMemType(mode[k], &p.mode[k], &type));
     else PetscCall(VecGetArrayRead(mode[k], &p.mode[k]));
   }
-  *status = BAILevelsCreate(h->backend, &h->M, &p, &h->levels);
+  q = p; /* whose addresses of modes may become those of the whole */
+  if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, &q, &whole));
+  if (whole.n) *status = BAILevelsCreate(h->backend, &whole, &q, &h->levels);
   for (int k = 0; k < modes; k++) {
     if (!mode[k]) continue;
     if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecRestoreArrayReadAndMemType(mode[k], &p.mode[k]));
@@ -203,25 +226,48 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives levels new values, or makes new ones; all ranks do the same work. If new values do not fit, work becomes
-   WORK_LEVELS. status is the one of this rank */
-static PetscErrorCode RenewLevels(BAI *bai, Mat given, const PetscInt garray[], int *work, BAIStatus *status)
+/* Creates the arrays of a system that is gathered, or if ranks cannot access each other's memory, makes the levels those
+   of this rank's part. Collective */
+static PetscErrorCode ShareWhole(BAI *bai, Mat A)
 {
   BAIHierarchy h = bai->hierarchy;
+  PetscInt     first, all;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGatheredCreate(bai, h->backend, &h->plan, &h->p, &h->gathered));
+  if (h->gathered) PetscFunctionReturn(PETSC_SUCCESS);
+  h->cannot_share = PETSC_TRUE;
+  PetscCall(PetscMemzero(&h->plan, sizeof(h->plan)));
+  PetscCall(MatGetOwnershipRange(A, &first, NULL));
+  PetscCall(MatGetSize(A, &all, NULL));
+  h->p.first = (BAIInt)first;
+  h->p.all   = (BAIInt)all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives levels new values, or makes new ones; all ranks do the same work. If new values do not fit, work becomes
+   WORK_LEVELS. status is the one of this rank. A is the matrix of the levels */
+static PetscErrorCode RenewLevels(BAI *bai, Mat given, Mat A, const PetscInt garray[], int *work, BAIStatus *status)
+{
+  BAIHierarchy        h     = bai->hierarchy;
+  BAIMatrix           whole = h->M;
+  BAILevelsParameters p     = {.device = h->p.device}; /* no modes, as P stays */
 
   PetscFunctionBegin;
   *status = BAIStatusOf(BAI_OK);
   if (*work == WORK_VALUES) {
-    if (h->levels) *status = BAILevelsUpdateValues(h->levels, &h->M, (const BAIInt *)garray);
+    if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, &p, &whole));
+    if (h->levels) *status = BAILevelsUpdateValues(h->levels, &whole, (const BAIInt *)garray);
     if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = WORK_LEVELS;
     if (*work == WORK_LEVELS) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
   }
   if (*work == WORK_LEVELS) {
-    if (h->ranks) PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* so that ranks release each other's memory */
-    BAILevelsDestroy(&h->levels);
+    PetscCall(DestroyLevels(h));
     *status = BAIStatusOf(BAI_OK);
-    if (h->M.n) PetscCall(CreateLevels(bai, given, garray, status));
+    if (h->plan.wanted) PetscCall(ShareWhole(bai, A));
+    if (h->chip && h->p.all) *status = BAIStatusOf(BAI_ERR_CHIP); /* which holds whole systems only */
+    else if (h->M.n || h->gathered) PetscCall(CreateLevels(bai, given, garray, status));
     h->setups++;
   } else h->updates++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -295,6 +341,7 @@ static PetscErrorCode TakeInfo(BAI *bai, Mat A)
   h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
   h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);
   h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
+  if (h->gathered) PetscCall(BAIGatheredInfo(h->gathered, &h->info));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,14 +365,6 @@ static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A, int work, PetscBool *fit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  BAIBackend          backend;
-  BAILevelsParameters p;
-  BAIMatrix           M;
-  PetscBool           device; /* the arrays of M are on a device */
-  const PetscInt     *garray; /* global numbers of ghosts */
-} Request;
-
 /* Finds the inputs of a set-up, and the work that it takes on all ranks. Arrays of the matrix are restored, but r->M
    still points to them, as they stay in place */
 static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work)
@@ -339,7 +378,9 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   code = GetParameters(bai, given, A, Ad, &r->backend, &r->p);
   if (!code) code = BAIGetMatrix(r->backend, Ad, Ao, nghost, &r->M, &r->device);
-  if (!code) code = CompareRequest(bai, given, r->backend, &r->p, &r->M, work);
+  PetscCall(BAIGatheredFind(bai, Ad, Ao, r->backend, &r->p, code ? NULL : &r->M, &r->gathered));
+  if (r->gathered.wanted) r->p.first = r->p.all = 0;
+  if (!code) code = CompareRequest(bai, given, r, work);
   code = BAIAgree(bai, code, work);
   if (r->M.B.i) PetscCall(BAIRestoreRows(r->backend, Ao, &(BAICSR){r->M.B.i, r->M.B.j, r->M.B.a}));
   if (r->M.A.i) PetscCall(BAIRestoreRows(r->backend, Ad, &(BAICSR){r->M.A.i, r->M.A.j, r->M.A.a}));
@@ -348,18 +389,19 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
 }
 
 /* Deals with an error of the engine on some rank, mine on this one. none: it leaves no levels, but is no error of
-   PETSc: a matrix for the chip does not fit, or an entry of the diagonal is not finite. Collective */
-static PetscErrorCode TakeError(BAI *bai, Mat given, Mat A, BAIStatus mine, PetscBool *none)
+   PETSc, as an entry of the diagonal is not finite. Collective */
+static PetscErrorCode TakeError(BAI *bai, Mat A, BAIStatus mine, PetscBool *none)
 {
   BAIHierarchy h = bai->hierarchy;
 
   PetscFunctionBegin;
-  *none = PETSC_TRUE;
-  if (mine.code == BAI_ERR_CHIP) { /* on one rank */
-    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
-    PetscCall(BAIVersionOf((PetscObject)given, &h->of));
-    h->ready = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->gathered) { /* the owner of the row reports it */
+    PetscInt row = mine.code == BAI_ERR_DIAGONAL ? (PetscInt)mine.row : -1;
+
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &row, 1, MPIU_INT, MPI_MAX, PetscObjectComm(bai->obj)));
+    if (mine.code == BAI_ERR_DIAGONAL) mine.code = BAI_OK;
+    row -= h->plan.first;
+    if (row >= 0 && row < h->plan.n) mine = (BAIStatus){.code = BAI_ERR_DIAGONAL, .row = (BAIInt)row};
   }
   PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
   *none = (PetscBool)!h->finite;
@@ -381,7 +423,8 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
 {
   enum {
     BAD_LONG = 1,
-    BAD_ANY  = 2
+    BAD_CHIP = 2,
+    BAD_ANY  = 3
   };
   BAIHierarchy   h     = bai->hierarchy;
   const Mat      given = A;
@@ -389,7 +432,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   BAIStatus      mine  = BAIStatusOf(BAI_OK);
   PetscLogDouble start, end;
   int            work = WORK_NONE, bad;
-  PetscBool      fits = PETSC_TRUE, none;
+  PetscBool      fits = PETSC_TRUE, none = PETSC_FALSE;
   PetscErrorCode code;
   PetscObjectId  id;
 
@@ -418,15 +461,23 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   h->backend             = r.backend;
   bai->relax.use.backend = r.backend; /* for error messages */
   PetscCall(PetscMemcpy(&h->p, &r.p, sizeof(r.p)));
-  code = RenewLevels(bai, given, r.garray, &work, &mine);
+  h->plan = r.gathered;
+  code    = RenewLevels(bai, given, A, r.garray, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
-  bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
+  bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code == BAI_ERR_CHIP ? BAD_CHIP : mine.code ? BAD_ANY : 0;
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
+  if (bad == BAD_CHIP) {
+    BAILevelsDestroy(&h->levels);
+    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+    PetscCall(BAIVersionOf((PetscObject)given, &h->of));
+    h->ready = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (bad == BAD_ANY) {
-    PetscCall(TakeError(bai, given, A, mine, &none));
+    PetscCall(TakeError(bai, A, mine, &none));
     if (none) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (bad) {
@@ -436,7 +487,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   if (work == WORK_LEVELS) h->seconds = end - start;
   PetscCall(BAIVersionOf((PetscObject)given, &h->of));
   PetscCall(TakeInfo(bai, A));
-  if (h->p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A, work, &fits));
+  if (h->p.all && !h->chip && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A, work, &fits));
   if (!fits) {
     PetscCall(PetscInfo(bai->obj, "New levels: aggregates of some rank do not fit the new values\n"));
     h->ready = PETSC_FALSE;
@@ -597,7 +648,8 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
   else {
     PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
     if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-    if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
+    if (h->gathered) PetscCall(BAIGatheredApply(h->gathered, h->levels, v.barray, v.xarray));
+    else if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
     if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
     PetscCall(BAIHierarchyUnbind(bai, z, &v));
     PetscCall(BAIHierarchyLogFlops(h, h->flops));

@@ -31,6 +31,15 @@ typedef struct {
 
 typedef struct BAIAggregates_ *BAIAggregates; /* see ../pc/baimg/aggregates.c */
 typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.c */
+typedef struct BAIGathered_   *BAIGathered;   /* see gathered.c */
+
+/* Whether a system is gathered, and which part of it belongs to this rank: first row and number of rows, and the same of
+   entries */
+typedef struct {
+  PetscBool wanted;
+  PetscInt  rows, entries; /* of the whole */
+  PetscInt  first, n, before, nnz;
+} BAIGatheredPlan;
 
 struct BAIHierarchy_ {
   /* State that determines the next set-up */
@@ -50,12 +59,15 @@ struct BAIHierarchy_ {
   BAIBackend backend_set;
 
   /* The levels */
-  PetscBool           ready;   /* levels are set up on all ranks */
-  PetscBool           finite;  /* all diagonal entries are finite; otherwise there are no levels */
-  BAILevels           levels;  /* NULL if none are set up, or this rank has no rows */
-  BAIRankLevels       ranks;   /* levels across several ranks, or NULL */
-  PC                  jacobi;  /* replaces the cycle if a row is too long for levels, otherwise NULL */
-  BAIBackend          backend; /* never auto */
+  PetscBool           ready;        /* levels are set up on all ranks */
+  PetscBool           finite;       /* all diagonal entries are finite; otherwise there are no levels */
+  BAILevels           levels;       /* NULL if none are set up, or this rank has no rows */
+  BAIRankLevels       ranks;        /* levels across several ranks, or NULL */
+  BAIGatheredPlan     plan;         /* of gathered */
+  BAIGathered         gathered;     /* the whole system, of which single ranks have the levels, or NULL */
+  PetscBool           cannot_share; /* ranks cannot access each other's memory, so that is NULL */
+  PC                  jacobi;       /* replaces the cycle if a row is too long for levels, otherwise NULL */
+  BAIBackend          backend;      /* never auto */
   BAILevelsParameters p;
   BAILevelsInfo       info;
   PetscBool           hermitian; /* the matrix of all ranks is Hermitian, with a diagonal of one sign */
@@ -123,6 +135,7 @@ typedef struct {
   Vec        b, x;   /* vectors of the caller, or copies of them */
   BAIAccess  access; /* access to x */
   BAIScalar *barray, *xarray;
+  BAIScalar *bmine, *xmine; /* if h->gathered, the parts of this rank; the arrays above are of the whole */
 } BAILevelsVectors;
 
 PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILevelsVectors *);
@@ -147,6 +160,22 @@ PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
 PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscBool      BAIRankLevelsSolve(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscErrorCode BAIRankLevelsError(BAIRankLevels);
+
+/* gathered.c */
+PETSC_INTERN PetscErrorCode BAIGatheredFind(const BAI *, Mat, Mat, BAIBackend, const BAILevelsParameters *,
+                                            const BAIMatrix *, BAIGatheredPlan *);
+PETSC_INTERN PetscErrorCode BAIGatheredCreate(BAI *, BAIBackend, const BAIGatheredPlan *, const BAILevelsParameters *,
+                                              BAIGathered *);
+PETSC_INTERN PetscErrorCode BAIGatheredTake(BAIGathered, const BAIMatrix *, const PetscInt[], BAILevelsParameters *,
+                                            BAIMatrix *);
+PETSC_INTERN PetscErrorCode BAIGatheredBring(BAIGathered, const BAIScalar *, const BAIScalar *, BAIScalar **,
+                                             BAIScalar **);
+PETSC_INTERN PetscErrorCode BAIGatheredReturn(BAIGathered, const BAIScalar *, BAIScalar *);
+PETSC_INTERN PetscErrorCode BAIGatheredApply(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *);
+PETSC_INTERN PetscErrorCode BAIGatheredSolve(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *, int,
+                                             const BAITolerances *, BAILevelsMonitor, void *, BAILevelsSolution *);
+PETSC_INTERN PetscErrorCode BAIGatheredInfo(BAIGathered, BAILevelsInfo *);
+PETSC_INTERN PetscErrorCode BAIGatheredDestroy(BAIGathered *);
 
 /* A source of aggregates besides the engine: sets p->given and the fields that belong to it for the matrix A of type
    aij, or leaves p unchanged. Its arrays must live as long as the levels. It may fail on single ranks */

@@ -186,6 +186,18 @@ typedef struct {
 
 typedef struct BAILevels_ *BAILevels;
 
+/* Where the rows of a rank belong in the arrays of the whole matrix */
+typedef struct {
+  BAIInt        first, before; /* number of rows and of entries of the ranks before this one */
+  const BAIInt *ghost;         /* global numbers of ghosts, on the host */
+  BAIInt       *i, *j;         /* arrays of the whole matrix, in the memory of the backend */
+  BAIScalar    *a;
+} BAIPart;
+
+/* Stores the rows of a rank, with global columns, in the arrays of the whole matrix, and the end of the last row. Where
+   columns ascend in both parts of a row, they do in the whole. Waits until that is done */
+BAIStatus BAILevelsStore(BAIBackend, const BAIMatrix *, const BAIPart *, int device, void *stream);
+
 /*
    Sets up levels of a matrix in the memory where its arrays lie. The matrix is copied only if it has ghosts, so its
    arrays must stay in place, with the same values, for BAILevelsSolve() until BAILevelsUpdateValues(). A rank's part

@@ -51,6 +51,27 @@ BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
   return 0;
 }
 
+/* Stores a row of a rank's part of a matrix in the arrays of the whole matrix, see BAILevelsStore(). ghost has the
+   global numbers of ghosts in the memory of the matrix */
+BAI_INLINE void BAIStoreRow(const BAIMatrix *M, const BAIPart *part, const BAIInt *ghost, BAIInt row)
+{
+  BAIInt       own = M->A.i[row], other = M->nghost ? M->B.i[row] : 0, to = part->before + own + other;
+  const BAIInt own_end = M->A.i[row + 1], other_end = M->nghost ? M->B.i[row + 1] : 0;
+
+  part->i[part->first + row] = to;
+  if (row == M->n - 1) part->i[part->first + M->n] = part->before + own_end + other_end;
+  while (own < own_end || other < other_end) {
+    const BAIInt mine   = own < own_end ? part->first + M->A.j[own] : BAI_INT_MAX;
+    const BAIInt its    = other < other_end ? ghost[M->B.j[other]] : BAI_INT_MAX;
+    const int    is_own = mine < its;
+
+    part->j[to]   = is_own ? mine : its;
+    part->a[to++] = is_own ? M->A.a[own] : M->B.a[other];
+    if (is_own) own++;
+    else other++;
+  }
+}
+
 /* Returns a_ji for entry k of a row i, whose column j is no ghost. In the middle of a grid it is as far from the end of
    row j as a_ij is from the begin of row i, so that place is looked at first */
 BAI_INLINE BAIScalar BAIOpposite(const BAIRows *A, BAIIndex i, BAIIndex k)

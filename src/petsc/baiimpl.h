@@ -179,7 +179,14 @@ PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIIn
 
 /* mailbox.c */
 typedef struct BAIMailbox_ *BAIMailbox;
-PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailbox *);
+typedef enum {
+  BAI_MAILBOX_OF_RANKS,  /* each rank has one, and a device of its own, as kernels wait for those of other ranks */
+  BAI_MAILBOX_OF_DEVICES /* the first rank of each device has one */
+} BAIMailboxUse;
+PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailboxUse, BAIMailbox *);
+/* The first rank with the device of a rank; the ranks with the device of this one, or MPI_COMM_NULL if it has its own */
+PETSC_INTERN PetscMPIInt    BAIMailboxOwner(const struct BAIMailbox_ *, PetscMPIInt);
+PETSC_INTERN MPI_Comm       BAIMailboxSharers(const struct BAIMailbox_ *);
 PETSC_INTERN void           BAIMailboxRestore(BAIMailbox *);
 PETSC_INTERN void          *BAIMailboxOf(const struct BAIMailbox_ *, PetscMPIInt);
 PETSC_INTERN PetscErrorCode BAIMailboxDestroyAll(void);

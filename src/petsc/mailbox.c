@@ -10,6 +10,8 @@ struct BAIMailbox_ {
   MPI_Comm        comm;
   BAIBackend      backend;
   PetscMPIInt     size, rank;
+  PetscMPIInt    *owner;   /* for each rank, the first one with the same device */
+  MPI_Comm        sharers; /* the ranks with the device of this one, or MPI_COMM_NULL if it has its own */
   PetscBool       taken;
   BAISharedDevice device;
   BAIShared      *shared; /* memory of each rank; NULL if it is not open */
@@ -23,7 +25,8 @@ static BAIMailbox all;
 /* Data that ranks exchange before they choose a mailbox */
 typedef struct {
   BAISharedDevice device;
-  int             failed, fits; /* this rank has failed; a mailbox that it has is large enough */
+  int             failed;
+  size_t          bytes, has; /* that this rank needs, and that its mailbox has */
 } Letter;
 
 /* Closes the memory of rank k, or frees it if it is this rank's own; does nothing if it is not open */
@@ -51,8 +54,10 @@ static PetscErrorCode DestroyMailbox(BAIMailbox *mailbox)
     if (k != m->rank) PetscCall(CloseMemory(m, k));
   PetscCallMPI(MPI_Barrier(m->comm));
   PetscCall(CloseMemory(m, m->rank));
+  if (m->sharers != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&m->sharers));
   PetscCall(PetscCommDestroy(&m->comm));
   PetscCall(PetscFree(m->shared));
+  PetscCall(PetscFree(m->owner));
   PetscCall(PetscFree(*mailbox));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,9 +85,26 @@ static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
   return BAIStatusOf(BAI_OK);
 }
 
+/* Finds which ranks share a device */
+static PetscErrorCode FindOwners(BAIMailbox m, const Letter letter[])
+{
+  PetscMPIInt alone = 1, all;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m->size, &m->owner));
+  for (PetscMPIInt k = 0; k < m->size; k++)
+    for (m->owner[k] = 0; memcmp(&letter[k].device, &letter[m->owner[k]].device, sizeof(m->device));) m->owner[k]++;
+  for (PetscMPIInt k = 0; k < m->size; k++)
+    if (k != m->rank && m->owner[k] == m->owner[m->rank]) alone = 0;
+  m->sharers = MPI_COMM_NULL;
+  PetscCallMPI(MPI_Allreduce(&alone, &all, 1, MPI_INT, MPI_MIN, m->comm));
+  if (!all) PetscCallMPI(MPI_Comm_split(m->comm, alone ? MPI_UNDEFINED : m->owner[m->rank], m->rank, &m->sharers));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Creates a mailbox with bytes of memory of this rank and puts it first in the list, or sets it to NULL on all ranks if
    any of them fails. Collective */
-static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const BAISharedDevice *device, size_t bytes,
+static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const Letter letter[], size_t bytes,
                                     BAIMailbox *mailbox)
 {
   const MPI_Comm  comm = PetscObjectComm(bai->obj);
@@ -94,10 +116,11 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const BAIShare
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
   m->backend = backend;
-  m->device  = *device;
   PetscCall(PetscCommDuplicate(comm, &m->comm, NULL));
   PetscCallMPI(MPI_Comm_size(comm, &m->size));
   PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
+  m->device = letter[m->rank].device;
+  PetscCall(FindOwners(m, letter));
   PetscCall(PetscCalloc1(m->size, &m->shared));
   status = BAISharedCreate(backend, bytes, &m->shared[m->rank], &mine);
   PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
@@ -117,12 +140,12 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const BAIShare
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets memory of at least bytes on this rank; NULL on all ranks if they cannot access each other's memory.
-   Collective */
-PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailbox *mailbox)
+/* Gets memory of at least bytes on this rank, or on the first rank of each device; NULL on all ranks if they cannot
+   access each other's memory, or if each rank needs a device of its own and some share one. Collective */
+PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailboxUse use, BAIMailbox *mailbox)
 {
   const MPI_Comm comm   = PetscObjectComm(bai->obj);
-  Letter         mine   = {.fits = 0}, *letter;
+  Letter         mine   = {.failed = 0}, *letter;
   BAIStatus      status = BAISharedDeviceGet(backend, &mine.device);
   PetscMPIInt    size, rank;
   PetscBool      can = PETSC_TRUE, fits = PETSC_TRUE;
@@ -134,24 +157,29 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   while (m && (m->taken || m->comm != comm || m->backend != backend)) m = m->next;
   mine.failed = status.code ? 1 : 0;
-  mine.fits   = m && m->shared[rank].bytes >= bytes && !memcmp(&m->device, &mine.device, sizeof(m->device));
+  mine.bytes  = bytes;
+  mine.has    = m && !memcmp(&m->device, &mine.device, sizeof(m->device)) ? m->shared[rank].bytes : 0;
   PetscCall(PetscMalloc1(size, &letter));
   PetscCallMPI(
     MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, letter, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
   for (PetscMPIInt k = 0; k < size; k++) {
-    can  = (PetscBool)(can && !letter[k].failed);
-    fits = (PetscBool)(fits && letter[k].fits);
-    for (PetscMPIInt other = 0; other < k && can; other++)
-      if (!memcmp(&letter[k].device, &letter[other].device, sizeof(mine.device))) {
-        status = BAIStatusBecause(BAI_ERR_PEERS, "ranks", "share a device, where a kernel must not wait for another's");
-        can    = PETSC_FALSE;
-      }
+    PetscBool shares = PETSC_FALSE;
+
+    can = (PetscBool)(can && !letter[k].failed);
+    for (PetscMPIInt other = 0; other < k; other++)
+      if (!memcmp(&letter[k].device, &letter[other].device, sizeof(mine.device))) shares = PETSC_TRUE;
+    if (shares && use == BAI_MAILBOX_OF_RANKS) {
+      status = BAIStatusBecause(BAI_ERR_PEERS, "ranks", "share a device, where a kernel must not wait for another's");
+      can    = PETSC_FALSE;
+    }
+    if (shares) letter[k].bytes = 1;
+    fits = (PetscBool)(fits && letter[k].has >= letter[k].bytes);
   }
-  PetscCall(PetscFree(letter));
   if (!can) PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
+  if (m && !fits && can) PetscCall(DestroyMailbox(&m));
+  if (!m && can) PetscCall(CreateMailbox(bai, backend, letter, letter[rank].bytes, &m));
+  PetscCall(PetscFree(letter));
   if (!can) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m && !fits) PetscCall(DestroyMailbox(&m));
-  if (!m) PetscCall(CreateMailbox(bai, backend, &mine.device, bytes, &m));
   if (m) m->taken = PETSC_TRUE;
   *mailbox = m;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,4 +195,14 @@ void BAIMailboxRestore(BAIMailbox *mailbox)
 void *BAIMailboxOf(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
 {
   return mailbox->shared[rank].memory;
+}
+
+PetscMPIInt BAIMailboxOwner(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
+{
+  return mailbox->owner[rank];
+}
+
+MPI_Comm BAIMailboxSharers(const struct BAIMailbox_ *mailbox)
+{
+  return mailbox->sharers;
 }

@@ -112,8 +112,9 @@ static PetscErrorCode CopyLocal(Vec from, Vec to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets in v the arrays of b, for reading, and of x, where the matrix is: of copies if the vectors are elsewhere. If
-   write, the values that x has are not needed. BAIHierarchyUnbind() ends the access */
+/* Gets in v the arrays of b, for reading, and of x, where the matrix is: of copies if the vectors are elsewhere, and of
+   the whole vectors if this rank has the whole system. If write, the values that x has are not needed.
+   BAIHierarchyUnbind() ends the access */
 PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILevelsVectors *v)
 {
   BAIHierarchy h = bai->hierarchy;
@@ -137,6 +138,9 @@ PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILeve
   PetscCheck((v->barray && v->xarray) || !h->M.n, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The matrix is on a GPU, and vectors for it are kept on the host: remove -vec_bind_below, or keep the "
              "matrix on the host, -mat_type aij");
+  v->bmine = v->barray;
+  v->xmine = v->xarray;
+  if (h->gathered) PetscCall(BAIGatheredBring(h->gathered, v->bmine, write ? NULL : v->xmine, &v->barray, &v->xarray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,8 +150,9 @@ PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
   BAIHierarchy h = bai->hierarchy;
 
   PetscFunctionBegin;
-  PetscCall(BAIHierarchyRestoreArray(h, v->x, v->access, &v->xarray));
-  PetscCall(BAIHierarchyRestoreArray(h, v->b, BAI_READ, &v->barray));
+  if (h->gathered) PetscCall(BAIGatheredReturn(h->gathered, v->xarray, v->xmine));
+  PetscCall(BAIHierarchyRestoreArray(h, v->x, v->access, &v->xmine));
+  PetscCall(BAIHierarchyRestoreArray(h, v->b, BAI_READ, &v->bmine));
   if (v->x != x) PetscCall(CopyLocal(v->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,8 +160,11 @@ PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
 /* Shows others the present x in the vector, between Bind and Unbind */
 PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
 {
+  const BAIHierarchy h = bai->hierarchy;
+
   PetscFunctionBegin;
-  PetscCall(BAIHierarchyRestoreArray(bai->hierarchy, v->x, v->access, &v->xarray));
+  if (h->gathered) PetscCall(BAIGatheredReturn(h->gathered, v->xarray, v->xmine));
+  PetscCall(BAIHierarchyRestoreArray(h, v->x, v->access, &v->xmine));
   v->access = BAI_READ_WRITE;
   if (v->x != x) PetscCall(CopyLocal(v->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -166,6 +174,6 @@ PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
 PetscErrorCode BAIHierarchyUnshow(BAI *bai, BAILevelsVectors *v)
 {
   PetscFunctionBegin;
-  PetscCall(BAIHierarchyGetArray(bai->hierarchy, v->x, v->access, &v->xarray));
+  PetscCall(BAIHierarchyGetArray(bai->hierarchy, v->x, v->access, &v->xmine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,7 +6,8 @@ static const BAISharedOps *const kinds[] = {[BAI_BACKEND_HOST] = &BAISharedHost,
 BAIStatus BAISharedDeviceGet(BAIBackend kind, BAISharedDevice *device)
 {
   memset(device, 0, sizeof(*device));
-  return kinds[kind]->device ? kinds[kind]->device(device) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+  if (kinds[kind]->device) return kinds[kind]->device(device);
+  return BAIStatusOf(kinds[kind]->create ? BAI_OK : BAI_ERR_NOT_BUILT);
 }
 
 BAIStatus BAISharedCreate(BAIBackend kind, size_t bytes, BAIShared *shared, BAISharedHandle *handle)
@@ -33,4 +34,14 @@ BAIStatus BAISharedClose(BAIBackend kind, BAIShared *shared)
 
   memset(shared, 0, sizeof(*shared));
   return status;
+}
+
+BAIStatus BAISharedCopy(BAIBackend kind, void *to, const void *from, size_t bytes, void *stream)
+{
+  return bytes ? kinds[kind]->copy(to, from, bytes, stream) : BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISharedWait(BAIBackend kind, void *stream)
+{
+  return kinds[kind]->wait(stream);
 }

@@ -32,17 +32,22 @@ typedef struct {
   BAIStatus (*open)(const BAISharedHandle *, BAIShared *);
   void (*opened)(BAIShared *); /* no further rank will open it */
   BAIStatus (*close)(BAIShared *);
+  BAIStatus (*copy)(void *to, const void *from, size_t bytes, void *stream);
+  BAIStatus (*wait)(void *stream);
 } BAISharedOps;
 
 extern const BAISharedOps BAISharedHost, BAISharedCUDA;
 
-/* The current device, on which memory is created; BAI_ERR_NOT_BUILT if there is none */
+/* The current device, on which memory is created, all zero for the host; BAI_ERR_NOT_BUILT without the backend */
 BAIStatus BAISharedDeviceGet(BAIBackend, BAISharedDevice *);
 /* BAI_ERR_PEERS if it fails. Closing memory that is NULL does nothing */
 BAIStatus BAISharedCreate(BAIBackend, size_t bytes, BAIShared *, BAISharedHandle *);
 BAIStatus BAISharedOpen(BAIBackend, const BAISharedHandle *, BAIShared *);
 void      BAISharedOpened(BAIBackend, BAIShared *);
 BAIStatus BAISharedClose(BAIBackend, BAIShared *);
+/* Copies bytes from or to such memory, on a device in stream order, and waits for the work in the stream */
+BAIStatus BAISharedCopy(BAIBackend, void *to, const void *from, size_t bytes, void *stream);
+BAIStatus BAISharedWait(BAIBackend, void *stream);
 
 #if defined(__cplusplus)
 }

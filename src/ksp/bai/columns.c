@@ -36,9 +36,9 @@ static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
 
     plain = (PetscBool)(ksp->guess_zero || (!test->initialrtol && !test->mininitialrtol));
   }
-  *takes = (PetscBool)(k->runner == BAI_BY_CHIP && !KSPBAIIsWatched(ksp) && ksp->converged == KSPConvergedDefault &&
-                       ksp->normtype != KSP_NORM_NONE && plain && !space && !transposed && !ksp->guess &&
-                       !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve);
+  *takes = (PetscBool)(k->runner == BAI_BY_CHIP && !k->bai.hierarchy->gathered && !KSPBAIIsWatched(ksp) &&
+                       ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE && plain && !space &&
+                       !transposed && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

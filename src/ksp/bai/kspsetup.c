@@ -276,24 +276,25 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   const BAIKrylov      asked   = k->bai.options.krylov;
   const BAILevelsInfo *info    = &k->bai.hierarchy->info;
   BAIBackend           backend = k->bai.options.backend;
-  PetscBool            aij, given;
-  PetscMPIInt          size;
+  PetscBool            seq, mpi, given;
   MatInfo              mat;
+  Mat                  Ad = A;
 
   PetscFunctionBegin;
   *on = PETSC_FALSE;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
-  if (backend == BAI_BACKEND_AUTO && aij) PetscCall(BAIBackendOf(A, &backend));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, NULL, NULL));
+  if (backend == BAI_BACKEND_AUTO && (seq || mpi)) PetscCall(BAIBackendOf(Ad, &backend));
   if (backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
   given = (PetscBool)(BAIOptionsGiven(&k->bai, BAI_OF_BOTH) ||
                       (k->mg && (k->mg->asked || k->mg->hierarchy->aggregates)));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  if (!k->mg || A != P || size > 1 || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||
+  if (!k->mg || A != P || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||
       asked == BAI_KRYLOV_GMRES || given ||
       (ksp->normtype_set != KSP_NORM_DEFAULT && ksp->normtype == KSP_NORM_NATURAL) ||
       ksp->normtype == KSP_NORM_PRECONDITIONED || (k->transposed && PetscDefined(USE_COMPLEX)))
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &mat));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &mat));
   if (mat.nz_used > BAI_CHIP_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIHierarchySetUp(&k->bai, A));
   *on = (PetscBool)(info->resident &&
@@ -358,7 +359,7 @@ static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
   PetscCall(ChooseKrylov(ksp, A, hermitian));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   k->runner = levels && plain && hermitian && !h->jacobi && !h->scaling.left && k->krylov == BAI_KRYLOV_CG &&
-      !(k->transposed && PetscDefined(USE_COMPLEX)) && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
+      !(k->transposed && PetscDefined(USE_COMPLEX)) && (size == 1 || h->gathered || BAIRankLevelsSolve(h->ranks)) &&
       ksp->normtype != KSP_NORM_NATURAL && ksp->normtype != KSP_NORM_PRECONDITIONED
     ? BAI_BY_LEVELS
     : BAI_BY_PETSC;

@@ -122,7 +122,10 @@ static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t,
   PetscCall(BAIHierarchyBind(bai, b, x, zero, &v));
   if (watcher) watcher->v = &v;
   if (device) PetscCall(BAILogDeviceBegin());
-  if (h->levels)
+  if (h->gathered)
+    PetscCall(BAIGatheredSolve(h->gathered, h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL,
+                               watcher, s));
+  else if (h->levels)
     status = BAILevelsSolve(h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL, watcher, s);
   if (device) PetscCall(BAILogDeviceEnd());
   if (watcher) PetscCall(watcher->code);

@@ -374,6 +374,7 @@ BAIStatus BAIDeviceInfoGet(BAILevelsState state, BAILevelsInfo *info)
 extern "C" const BAILevelsOps BAILevelsCUDA = {
   .Create  = Create,
   .Destroy = Destroy,
+  .Store   = BAIDeviceStore,
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) \
   .name = [](BAILevelsState state parameters) { return BAICatch([&] { return BAIDevice##name(state arguments); }); },
 #include "../ops.def"

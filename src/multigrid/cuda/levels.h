@@ -278,6 +278,8 @@ static inline BAIDeviceLevel *BAIDeviceLast(BAILevelsState state)
   return &state->level[state->levels - 1];
 }
 
+BAIStatus BAIDeviceStore(const BAIMatrix *, const BAIPart *, int device, void *stream); /* store.cu */
+
 /* matrix.cu: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative; choose the
    scale of single precision; find the numbering of a grid */
 BAIStatus BAIDeviceTake(BAILevelsState, const BAIMatrix *, BAIFindings *);

@@ -221,6 +221,7 @@ BAIStatus BAIHostInfoGet(BAILevelsState state, BAILevelsInfo *info)
 const BAILevelsOps BAILevelsHost = {
   .Create  = Create,
   .Destroy = Destroy,
+  .Store   = BAIHostStore,
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) .name = BAIHost##name,
 #define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
 #include "../ops.def"

@@ -134,6 +134,9 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   if (h->ranks)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
                                      BAIRankLevelsCount(h->ranks)));
+  if (h->gathered)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the system is gathered by one rank%s\n",
+                                     h->backend == BAI_BACKEND_CUDA ? " of each GPU" : ""));
   if (h->scaling.left)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  for the matrix with its %s scaled\n",
                                      h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
@@ -164,6 +167,11 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const char *Word(PetscBool3 flag)
+{
+  return flag == PETSC_BOOL3_UNKNOWN ? "auto" : flag == PETSC_BOOL3_TRUE ? "true" : "false";
+}
+
 static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
 {
   const BAI         *bai = (const BAI *)pc->data;
@@ -178,11 +186,11 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
   if (h->options.levels == PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels auto"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  levels at most %" PetscInt_FMT, h->options.levels));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-  PetscCall(PetscViewerASCIIPrintf(viewer, ", local_iters %" PetscInt_FMT ", over %g, single %s\n",
-                                   h->options.local_iters, (double)h->options.over,
-                                   h->options.single == PETSC_BOOL3_UNKNOWN  ? "auto"
-                                     : h->options.single == PETSC_BOOL3_TRUE ? "true"
-                                                                             : "false"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", local_iters %" PetscInt_FMT ", over %g, single %s",
+                                   h->options.local_iters, (double)h->options.over, Word(h->options.single)));
+  if (h->options.gather != PETSC_BOOL3_UNKNOWN)
+    PetscCall(PetscViewerASCIIPrintf(viewer, ", gather %s", Word(h->options.gather)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (h->ready && !h->hermitian)
     PetscCall(PetscViewerASCIIPrintf(viewer,
@@ -233,7 +241,8 @@ const BAIFace BAIFaceMG =
 +  -pc_baimg_levels <auto>            - largest number of levels, `PCBAIMGSetLevels()`
 .  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block per smoothing step, `PCBAIMGSetLocalIters()`
 .  -pc_baimg_over <1.9>               - overcorrection factor of coarse matrices, `PCBAIMGSetOver()`
--  -pc_baimg_single (auto|true|false) - whether levels on a GPU have single precision, `PCBAIMGSetSingle()`
+.  -pc_baimg_single (auto|true|false) - whether levels on a GPU have single precision, `PCBAIMGSetSingle()`
+-  -pc_baimg_gather (auto|true|false) - whether one rank of each GPU solves the whole system, `PCBAIMGSetGather()`
 
    Level: beginner
 
@@ -312,7 +321,8 @@ const BAIFace BAIFaceMG =
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetAggregates()`,
-          `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`, `PCBAIMGSetSingle()`
+          `PCBAIMGSetRedundant()`, `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`,
+          `PCBAIMGSetSingle()`, `PCBAIMGSetGather()`
 M*/
 
 PetscErrorCode PCCreate_BAIMG(PC pc)

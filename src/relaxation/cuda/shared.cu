@@ -87,8 +87,17 @@ static BAIStatus Close(BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-extern "C" const BAISharedOps BAISharedCUDA = {.device = Device,
-                                               .create = Create,
-                                               .open   = Open,
-                                               .opened = Opened,
-                                               .close  = Close};
+static BAIStatus Copy(void *to, const void *from, size_t bytes, void *stream)
+{
+  CUDATry(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Wait(void *stream)
+{
+  CUDATry(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+  return BAIStatusOf(BAI_OK);
+}
+
+extern "C" const BAISharedOps BAISharedCUDA =
+  {.device = Device, .create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};

@@ -251,3 +251,67 @@ PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFaceMG, "single", single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+   PCBAIMGSetGather - Sets whether one rank of each GPU solves the whole system
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner; the call is ignored unless it is of type `PCBAIMG`
+-  gather - `PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default): chosen at set-up
+
+   Options Database Key:
+.  -pc_baimg_gather (auto|true|false) - sets it
+
+   Level: advanced
+
+   Notes:
+   Set-up then copies the whole matrix to each GPU, or on hosts to one rank. One rank of each GPU makes all levels, and
+   does the whole of each cycle, or of each solve of a `KSPBAI`. That takes little longer than on one rank, which for
+   small systems is less than exchanges between levels of all ranks. It is chosen on GPUs if the matrix has at most
+   8388608 nonzeros, or 134217728 if all ranks share one GPU, and not on hosts.
+
+   All ranks must be on one node and able to access each other's memory; otherwise the levels are distributed. They also
+   are with `PCBAIMGSetAggregates()`, -ksp_bai_exchange scatter, and for a matrix on the host whose levels are on a GPU.
+   `PCView()` shows whether the system is gathered.
+
+   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
+
+.seealso: `PCBAIMG`, `PCBAIMGGetGather()`, `PCTELESCOPE`, `PCREDUNDANT`
+@*/
+PetscErrorCode PCBAIMGSetGather(PC pc, PetscBool3 gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, gather, 2);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFaceMG, "gather", &gather));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGGetGather - Gets whether one rank of each GPU solves the whole system
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be of type `PCBAIMG`, else the error is `PETSC_ERR_ARG_WRONG`
+
+   Output Parameter:
+.  gather - see `PCBAIMGSetGather()`
+
+   Level: advanced
+
+   Note:
+   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
+
+.seealso: `PCBAIMG`, `PCBAIMGSetGather()`
+@*/
+PetscErrorCode PCBAIMGGetGather(PC pc, PetscBool3 *gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(gather, 2);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFaceMG, "gather", gather));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
