@@ -16,7 +16,8 @@ typedef struct BAILevelsState_ *BAILevelsState;
 typedef struct {
   BAIStatus (*Create)(const BAIMatrix *, const BAILevelsParameters *, BAILevelsState *);
   void (*Destroy)(BAILevelsState);
-  BAIStatus (*Store)(const BAIMatrix *, const BAIPart *, int device, void *stream); /* see BAILevelsStore() */
+  /* see BAILevelsStoreMatrix() */
+  BAIStatus (*StoreMatrix)(const BAIMatrix *, const BAIPart *, int device, void *stream);
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus (*name)(BAILevelsState parameters);
 #include "ops.def"
 } BAILevelsOps;

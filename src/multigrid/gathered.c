@@ -5,28 +5,29 @@
    decisions. The others wait for the one of their GPU, as kernels of several processes share it in turns of
    milliseconds.
 
-   The arrays of the whole are in the mailbox of each rank that does the work: i, j and a of the matrix; the modes; b and
-   x, twice, so that a rank may send the vectors of a solve while another one is busy with the solve before
+   There are two of b and x, so that a rank may send the vectors of a solve while another one is busy with the solve
+   before
 */
 #include "hierarchy.h"
+#include "rules.h"
 #include "../relaxation/shared.h"
 
 enum {
-  GATHERED_NONZEROS = 1 << 23, /* a system with at most this number of nonzeros is gathered by itself, */
-  SHARED_NONZEROS   = 1 << 27, /* or this one, if all ranks share a GPU, so that levels of all would be slow */
-  ALIGNED           = 256      /* bytes to which arrays are aligned */
+  FEW_ROWS          = BAI_LEVELS_SMALL, /* a system with at most this number of rows is gathered in any case */
+  GATHERED_NONZEROS = 1 << 23,          /* and on a GPU one with at most this number of nonzeros, */
+  SHARED_NONZEROS   = 1 << 27 /* or this one, if all ranks share the GPU, so that levels of all would be slow */
 };
 
 struct BAIGathered_ {
-  BAI            *bai;
-  BAIGatheredPlan plan;
-  BAIMailbox      mailbox;
-  BAIBackend      backend;
-  PetscMPIInt     size, rank, worker; /* worker: the rank that does the work for this one, perhaps itself */
-  MPI_Comm        group;              /* the ranks with this worker, which is the first, or MPI_COMM_NULL */
-  void           *stream;
-  size_t          i, j, a, mode, b[2], x[2]; /* offsets of the arrays in a mailbox */
-  int             odd;                       /* which b and x the last exchange was of */
+  BAI       *bai;
+  BAIWhole   whole;
+  BAIBackend backend;
+  PetscBool  works; /* this rank does; otherwise the first one of the group */
+  MPI_Comm   group; /* see BAIWholeGroup() */
+  void      *stream;
+  int        device;
+  size_t     b[2], x[2], mode[BAI_LEVELS_MODES]; /* offsets of vectors of the whole */
+  int        odd;                                /* which b and x the last exchange was of */
 };
 
 /* Finds whether all ranks share a device. Collective */
@@ -61,16 +62,14 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
   const PetscBool    asked        = (PetscBool)(h->options.gather == PETSC_BOOL3_TRUE || as_origin);
   const MPI_Comm     comm         = PetscObjectComm(bai->obj);
   PetscInt64         mine[COUNTS] = {0}, before[COUNTS], all[COUNTS];
-  PetscBool          share        = PETSC_FALSE;
+  PetscBool          shares, one = PETSC_FALSE;
   PetscMPIInt        size;
   MatInfo            info;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(plan, sizeof(*plan)));
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (size == 1 || bai->node.size != size || h->cannot_share || h->options.gather == PETSC_BOOL3_FALSE ||
-      bai->options.exchange == BAI_EXCHANGE_SCATTER || (bai->origin && !as_origin))
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (size == 1 || (bai->origin && !as_origin)) PetscFunctionReturn(PETSC_SUCCESS);
   if (M) {
     mine[ROWS] = M->n;
     PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
@@ -78,66 +77,50 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
     if (Ao) PetscCall(MatGetInfo(Ao, MAT_LOCAL, &info));
     if (Ao) mine[ENTRIES] += (PetscInt64)info.nz_used;
   }
-  /* the vectors of a host matrix whose levels are on a device would have to be copied there */
-  mine[CANNOT] = !M || p->given || (backend == BAI_BACKEND_CUDA && M->n && M->memory == BAI_MEMORY_HOST) ||
-      (backend == BAI_BACKEND_HOST && !asked)
-    ? 1
-    : 0;
+  mine[CANNOT] = M ? 0 : 1;
   PetscCallMPI(MPI_Scan(mine, before, COUNTS, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(mine, all, COUNTS, MPIU_INT64, MPI_SUM, comm));
   if (all[CANNOT] || all[ROWS] > INT_MAX || all[ENTRIES] > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!asked && all[ENTRIES] > GATHERED_NONZEROS && all[ENTRIES] <= SHARED_NONZEROS)
-    PetscCall(ShareOne(bai, backend, &share));
-  if (!asked && all[ENTRIES] > GATHERED_NONZEROS && !share) PetscFunctionReturn(PETSC_SUCCESS);
+  plan->few = (PetscBool)(all[ROWS] <= (p->given ? BAI_LEVELS_COARSEST : FEW_ROWS));
+  shares    = (PetscBool)(bai->node.size == size && !h->cannot_share && bai->options.exchange != BAI_EXCHANGE_SCATTER);
+  plan->use = shares && (asked || backend == BAI_BACKEND_CUDA) ? BAI_MAILBOX_OF_DEVICES : BAI_MAILBOX_NONE;
+  if (!plan->few) {
+    if (p->given || !plan->use || h->options.gather == PETSC_BOOL3_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!asked && all[ENTRIES] > GATHERED_NONZEROS && all[ENTRIES] <= SHARED_NONZEROS)
+      PetscCall(ShareOne(bai, backend, &one));
+    if (!asked && all[ENTRIES] > GATHERED_NONZEROS && !one) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   plan->wanted  = PETSC_TRUE;
   plan->rows    = (PetscInt)all[ROWS];
   plan->entries = (PetscInt)all[ENTRIES];
   plan->first   = (PetscInt)(before[ROWS] - mine[ROWS]);
-  plan->before  = (PetscInt)(before[ENTRIES] - mine[ENTRIES]);
   plan->n       = (PetscInt)mine[ROWS];
   plan->nnz     = (PetscInt)mine[ENTRIES];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The offset of an array of count entries of size bytes, behind which *end is moved */
-static size_t Place(size_t *end, size_t count, size_t size)
-{
-  const size_t at = *end;
-
-  *end += (count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
-  return at;
-}
-
-/* Creates the arrays of the whole; NULL on all ranks if they cannot access each other's memory. Collective */
+/* Creates the memory of the whole; NULL on all ranks if the ranks would have to access each other's memory and cannot.
+   Collective */
 PetscErrorCode BAIGatheredCreate(BAI *bai, BAIBackend backend, const BAIGatheredPlan *plan,
                                  const BAILevelsParameters *p, BAIGathered *gathered)
 {
-  const size_t rows = (size_t)plan->rows, entries = (size_t)plan->entries, number = sizeof(BAIScalar);
-  size_t       bytes = 0;
-  BAIGathered  G;
+  size_t      vector[4 + BAI_LEVELS_MODES];
+  BAIGathered G;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&G));
   G->bai     = bai;
-  G->plan    = *plan;
   G->backend = backend;
   G->stream  = p->stream;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &G->size));
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm(bai->obj), &G->rank));
-  G->i    = Place(&bytes, rows + 1, sizeof(BAIInt));
-  G->j    = Place(&bytes, entries, sizeof(BAIInt));
-  G->a    = Place(&bytes, entries, number);
-  G->mode = Place(&bytes, rows * (size_t)p->modes, number);
-  for (int odd = 0; odd < 2; odd++) {
-    G->b[odd] = Place(&bytes, rows, number);
-    G->x[odd] = Place(&bytes, rows, number);
-  }
-  PetscCall(BAIMailboxGet(bai, backend, bytes, BAI_MAILBOX_OF_DEVICES, &G->mailbox));
-  if (G->mailbox) {
-    G->worker = BAIMailboxOwner(G->mailbox, G->rank);
-    G->group  = BAIMailboxSharers(G->mailbox);
-  } else PetscCall(PetscFree(G));
+  G->device  = p->device;
+  PetscCall(BAIWholeCreate(bai, backend, p->stream, plan->n, plan->nnz, 4 + p->modes, vector, plan->use, &G->whole));
+  PetscCall(PetscArraycpy(G->b, vector, 2));
+  PetscCall(PetscArraycpy(G->x, vector + 2, 2));
+  PetscCall(PetscArraycpy(G->mode, vector + 4, p->modes));
+  G->group  = BAIWholeGroup(G->whole);
+  G->works  = BAIWholeWorks(G->whole);
   *gathered = G;
+  if (!plan->few && !BAIWholeIsShared(G->whole)) PetscCall(BAIGatheredDestroy(gathered));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,108 +129,86 @@ PetscErrorCode BAIGatheredDestroy(BAIGathered *gathered)
 {
   PetscFunctionBegin;
   if (!*gathered) PetscFunctionReturn(PETSC_SUCCESS);
-  BAIMailboxRestore(&(*gathered)->mailbox);
+  PetscCall(BAIWholeDestroy(&(*gathered)->whole));
   PetscCall(PetscFree(*gathered));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The address of entry number k, of size bytes, of the array at this offset in the mailbox of a rank */
-static void *At(const struct BAIGathered_ *G, PetscMPIInt rank, size_t offset, PetscInt k, size_t size)
-{
-  return (char *)BAIMailboxOf(G->mailbox, rank) + offset + (size_t)k * size;
-}
+/* The rows of a rank, and how they are stored */
+typedef struct {
+  BAIGathered      G;
+  const BAIMatrix *M;
+} Rows;
 
-/* Copies entries from number first on to the array of each rank that works, unless they are there already */
-static BAIStatus Send(const struct BAIGathered_ *G, size_t offset, PetscInt first, PetscInt count, size_t size,
-                      const void *from)
+/* Stores the rows of a rank as a part of the whole, through the host if they are there and the whole is not */
+static BAIStatus Store(void *context, const BAIPart *part)
 {
-  for (PetscMPIInt k = 0; k < G->size; k++) {
-    void *to = BAIMailboxOwner(G->mailbox, k) == k ? At(G, k, offset, first, size) : NULL;
+  const Rows       *rows = (const Rows *)context;
+  const BAIGathered G    = rows->G;
+  const BAIMatrix  *M    = rows->M;
+  BAIPart           host = *part;
+  BAIStatus         status;
 
-    if (to && to != from) BAITry(BAISharedCopy(G->backend, to, from, (size_t)count * size, G->stream));
-  }
-  return BAIStatusOf(BAI_OK);
-}
+  if (G->backend == BAI_BACKEND_HOST || M->memory == BAI_MEMORY_DEVICE)
+    return BAILevelsStoreMatrix(G->backend, M, part, G->device, G->stream);
+  const size_t n = (size_t)M->n, nnz = (size_t)M->A.i[n] + (M->nghost ? (size_t)M->B.i[n] : 0);
 
-/* Waits until all ranks have sent, and done all earlier work; status is that of this rank's sends. Collective */
-static PetscErrorCode Meet(const struct BAIGathered_ *G, BAIStatus status)
-{
-  PetscFunctionBegin;
+  host.i = malloc(n * sizeof(*host.i));
+  host.j = malloc((nnz + 1) * sizeof(*host.j));
+  host.a = malloc((nnz + 1) * sizeof(*host.a));
+  status = BAIStatusOf(host.i && host.j && host.a ? BAI_OK : BAI_ERR_MEMORY);
+  if (!status.code) status = BAILevelsStoreMatrix(BAI_BACKEND_HOST, M, &host, G->device, G->stream);
+  if (!status.code) status = BAISharedCopy(G->backend, part->i, host.i, n * sizeof(*host.i), G->stream);
+  if (!status.code) status = BAISharedCopy(G->backend, part->j, host.j, nnz * sizeof(*host.j), G->stream);
+  if (!status.code) status = BAISharedCopy(G->backend, part->a, host.a, nnz * sizeof(*host.a), G->stream);
   if (!status.code) status = BAISharedWait(G->backend, G->stream);
-  PetscCall(BAIAgree(G->bai, BAICheckStatus(G->bai, status), NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  free(host.i);
+  free(host.j);
+  free(host.a);
+  return status;
 }
 
-/* Sends the rows of this rank */
-static BAIStatus SendRows(const struct BAIGathered_ *G, const BAIMatrix *M, const PetscInt garray[], int device)
-{
-  const BAIGatheredPlan *p    = &G->plan;
-  const PetscInt         last = p->first + p->n == p->rows ? 1 : 0; /* the end of the last row */
-  BAIInt *const i = At(G, G->worker, G->i, 0, 0), *const j = At(G, G->worker, G->j, 0, 0);
-  BAIScalar *const a    = At(G, G->worker, G->a, 0, 0);
-  const BAIPart    part = {(BAIInt)p->first, (BAIInt)p->before, (const BAIInt *)garray, i, j, a};
-
-  if (!p->n) return BAIStatusOf(BAI_OK);
-  BAITry(BAILevelsStore(G->backend, M, &part, device, G->stream));
-  BAITry(Send(G, G->i, p->first, p->n + last, sizeof(*i), i + p->first));
-  BAITry(Send(G, G->j, p->before, p->nnz, sizeof(*j), j + p->before));
-  return Send(G, G->a, p->before, p->nnz, sizeof(*a), a + p->before);
-}
-
-/* Brings together the rows of all ranks, and their entries of the near-null-space vectors, which may be NULL. whole
-   becomes the whole matrix where this rank works, else one without rows; the addresses of modes become those of the
-   whole. Collective */
-PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, const PetscInt garray[], BAILevelsParameters *p,
+/* Brings together the rows of all ranks, unless pattern only their values. whole becomes the whole matrix where this rank
+   works, else one without rows. Collective */
+PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, const PetscInt garray[], PetscBool pattern,
                                BAIMatrix *whole)
 {
-  const BAIGatheredPlan *plan   = &G->plan;
-  const PetscMPIInt      worker = G->worker;
-  BAIStatus              status = BAIStatusOf(BAI_OK);
+  Rows rows = {G, M};
 
   PetscFunctionBegin;
-  PetscCall(Meet(G, status)); /* nobody reads the arrays any more */
-  status = SendRows(G, M, garray, p->device);
-  for (int k = 0; k < p->modes && !status.code; k++) {
-    const size_t at = G->mode + (size_t)k * (size_t)plan->rows * sizeof(BAIScalar);
-
-    if (!p->mode[k]) continue;
-    status     = Send(G, at, plan->first, plan->n, sizeof(BAIScalar), p->mode[k]);
-    p->mode[k] = At(G, worker, at, 0, 0);
-  }
-  PetscCall(Meet(G, status));
-  *whole = (BAIMatrix){
-    .n      = worker == G->rank ? (BAIInt)plan->rows : 0,
-    .A      = {At(G, worker, G->i, 0, 0), At(G, worker, G->j, 0, 0), At(G, worker, G->a, 0, 0)},
-    .memory = G->backend == BAI_BACKEND_CUDA ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST
-  };
+  PetscCall(BAIWholeRows(G->whole, (const BAIInt *)garray, pattern, Store, &rows));
+  *whole = BAIWholeMatrix(G->whole);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings together the parts of b, and of x unless that is NULL, and sets whole_b and whole_x to the vectors of the whole
-   system. Collective */
-PetscErrorCode BAIGatheredBring(BAIGathered G, const BAIScalar *b, const BAIScalar *x, BAIScalar **whole_b,
-                                BAIScalar **whole_x)
+/* Brings together the parts of near-null-space vector number k, and sets mode to the whole. Collective */
+PetscErrorCode BAIGatheredMode(BAIGathered G, int k, const BAIScalar **mode)
 {
-  const BAIGatheredPlan *p = &G->plan;
-  BAIStatus              status;
+  PetscFunctionBegin;
+  PetscCall(BAIWholeBring(G->whole, G->mode[k], *mode));
+  *mode = BAIWholeVector(G->whole, G->mode[k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+/* Brings together the parts of b, and if guess those of x, and sets whole_b and whole_x to the vectors of the whole
+   system. Collective */
+PetscErrorCode BAIGatheredBring(BAIGathered G, const BAIScalar *b, const BAIScalar *x, PetscBool guess,
+                                BAIScalar **whole_b, BAIScalar **whole_x)
+{
   PetscFunctionBegin;
   G->odd = !G->odd;
-  status = Send(G, G->b[G->odd], p->first, p->n, sizeof(*b), b);
-  if (!status.code && x) status = Send(G, G->x[G->odd], p->first, p->n, sizeof(*x), x);
-  PetscCall(Meet(G, status));
-  *whole_b = At(G, G->worker, G->b[G->odd], 0, 0);
-  *whole_x = At(G, G->worker, G->x[G->odd], 0, 0);
+  PetscCall(BAIWholeBring(G->whole, G->b[G->odd], b));
+  if (guess) PetscCall(BAIWholeBring(G->whole, G->x[G->odd], x));
+  *whole_b = BAIWholeVector(G->whole, G->b[G->odd]);
+  *whole_x = BAIWholeVector(G->whole, G->x[G->odd]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Copies this rank's part of whole_x, which BAIGatheredBring() has returned, to x */
 PetscErrorCode BAIGatheredReturn(BAIGathered G, const BAIScalar *whole_x, BAIScalar *x)
 {
-  const size_t bytes = (size_t)G->plan.n * sizeof(*x);
-
   PetscFunctionBegin;
-  PetscCall(BAICheckStatus(G->bai, BAISharedCopy(G->backend, x, whole_x + G->plan.first, bytes, G->stream)));
+  PetscCall(BAIWholeReturn(G->whole, whole_x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,7 +228,7 @@ static PetscErrorCode Tell(const struct BAIGathered_ *G, Message *m)
 
   PetscFunctionBegin;
   if (G->group == MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (G->worker == G->rank) status = BAISharedWait(G->backend, G->stream);
+  if (G->works) status = BAISharedWait(G->backend, G->stream);
   if (status.code) m->code = status.code;
   PetscCallMPI(MPI_Bcast(m, (PetscMPIInt)sizeof(*m), MPI_BYTE, 0, G->group));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -276,7 +237,7 @@ static PetscErrorCode Tell(const struct BAIGathered_ *G, Message *m)
 /* The status at the end of work: that of this rank, or of the one that works for it */
 static BAIStatus EndOf(const struct BAIGathered_ *G, const Message *m, BAIStatus mine)
 {
-  if (G->worker == G->rank && mine.code) return mine;
+  if (G->works && mine.code) return mine;
   return m->code ? BAIStatusBecause(m->code, "a system that is gathered", "another rank has given up")
                  : BAIStatusOf(BAI_OK);
 }
@@ -363,6 +324,6 @@ PetscErrorCode BAIGatheredInfo(BAIGathered G, BAILevelsInfo *info)
   const char *stop = info->stop; /* an address in the process of each rank */
 
   PetscCallMPI(MPI_Bcast(info, (PetscMPIInt)sizeof(*info), MPI_BYTE, 0, G->group));
-  info->stop = G->worker == G->rank ? stop : "another rank has the levels";
+  info->stop = G->works ? stop : "another rank has the levels";
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -215,7 +215,9 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
     else PetscCall(VecGetArrayRead(mode[k], &p.mode[k]));
   }
   q = p; /* whose addresses of modes may become those of the whole */
-  if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, &q, &whole));
+  if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, PETSC_TRUE, &whole));
+  for (int k = 0; k < modes && h->gathered; k++)
+    if (mode[k]) PetscCall(BAIGatheredMode(h->gathered, k, &q.mode[k]));
   if (whole.n) *status = BAILevelsCreate(h->backend, &whole, &q, &h->levels);
   for (int k = 0; k < modes; k++) {
     if (!mode[k]) continue;
@@ -249,14 +251,13 @@ static PetscErrorCode ShareWhole(BAI *bai, Mat A)
    WORK_LEVELS. status is the one of this rank. A is the matrix of the levels */
 static PetscErrorCode RenewLevels(BAI *bai, Mat given, Mat A, const PetscInt garray[], int *work, BAIStatus *status)
 {
-  BAIHierarchy        h     = bai->hierarchy;
-  BAIMatrix           whole = h->M;
-  BAILevelsParameters p     = {.device = h->p.device}; /* no modes, as P stays */
+  BAIHierarchy h     = bai->hierarchy;
+  BAIMatrix    whole = h->M;
 
   PetscFunctionBegin;
   *status = BAIStatusOf(BAI_OK);
   if (*work == WORK_VALUES) {
-    if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, &p, &whole));
+    if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, PETSC_FALSE, &whole));
     if (h->levels) *status = BAILevelsUpdateValues(h->levels, &whole, (const BAIInt *)garray);
     if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = WORK_LEVELS;
     if (*work == WORK_LEVELS) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));

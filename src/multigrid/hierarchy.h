@@ -32,13 +32,13 @@ typedef struct {
 typedef struct BAIAggregates_ *BAIAggregates; /* see ../pc/baimg/aggregates.c */
 typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.c */
 typedef struct BAIGathered_   *BAIGathered;   /* see gathered.c */
+typedef struct BAIWhole_      *BAIWhole;      /* see whole.c */
 
-/* Whether a system is gathered, and which part of it belongs to this rank: first row and number of rows, and the same of
-   entries */
+/* Whether and how a system is gathered, its size, and that of the part of this rank */
 typedef struct {
-  PetscBool wanted;
-  PetscInt  rows, entries; /* of the whole */
-  PetscInt  first, n, before, nnz;
+  PetscBool     wanted, few; /* few: even if ranks cannot access each other's memory */
+  BAIMailboxUse use;
+  PetscInt      rows, entries, first, n, nnz; /* first: first row of this rank */
 } BAIGatheredPlan;
 
 struct BAIHierarchy_ {
@@ -161,14 +161,28 @@ PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscBool      BAIRankLevelsSolve(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscErrorCode BAIRankLevelsError(BAIRankLevels);
 
+/* whole.c */
+typedef BAIStatus           BAIStoreRows(void *context, const BAIPart *); /* stores the rows of this rank in a part */
+PETSC_INTERN PetscErrorCode BAIWholeCreate(BAI *, BAIBackend, void *stream, PetscInt, PetscInt, int, size_t[],
+                                           BAIMailboxUse, BAIWhole *);
+PETSC_INTERN PetscErrorCode BAIWholeRows(BAIWhole, const BAIInt *, PetscBool, BAIStoreRows *, void *);
+PETSC_INTERN PetscErrorCode BAIWholeBring(BAIWhole, size_t, const BAIScalar *);
+PETSC_INTERN PetscErrorCode BAIWholeReturn(const struct BAIWhole_ *, const BAIScalar *, BAIScalar *);
+PETSC_INTERN PetscErrorCode BAIWholeDestroy(BAIWhole *);
+PETSC_INTERN PetscBool      BAIWholeWorks(const struct BAIWhole_ *);
+PETSC_INTERN PetscBool      BAIWholeIsShared(const struct BAIWhole_ *);
+PETSC_INTERN MPI_Comm       BAIWholeGroup(const struct BAIWhole_ *);
+PETSC_INTERN BAIScalar     *BAIWholeVector(const struct BAIWhole_ *, size_t);
+PETSC_INTERN BAIMatrix      BAIWholeMatrix(const struct BAIWhole_ *);
+
 /* gathered.c */
 PETSC_INTERN PetscErrorCode BAIGatheredFind(const BAI *, Mat, Mat, BAIBackend, const BAILevelsParameters *,
                                             const BAIMatrix *, BAIGatheredPlan *);
 PETSC_INTERN PetscErrorCode BAIGatheredCreate(BAI *, BAIBackend, const BAIGatheredPlan *, const BAILevelsParameters *,
                                               BAIGathered *);
-PETSC_INTERN PetscErrorCode BAIGatheredTake(BAIGathered, const BAIMatrix *, const PetscInt[], BAILevelsParameters *,
-                                            BAIMatrix *);
-PETSC_INTERN PetscErrorCode BAIGatheredBring(BAIGathered, const BAIScalar *, const BAIScalar *, BAIScalar **,
+PETSC_INTERN PetscErrorCode BAIGatheredTake(BAIGathered, const BAIMatrix *, const PetscInt[], PetscBool, BAIMatrix *);
+PETSC_INTERN PetscErrorCode BAIGatheredMode(BAIGathered, int, const BAIScalar **);
+PETSC_INTERN PetscErrorCode BAIGatheredBring(BAIGathered, const BAIScalar *, const BAIScalar *, PetscBool, BAIScalar **,
                                              BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIGatheredReturn(BAIGathered, const BAIScalar *, BAIScalar *);
 PETSC_INTERN PetscErrorCode BAIGatheredApply(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *);

@@ -157,10 +157,11 @@ BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAILevelsStore(BAIBackend backend, const BAIMatrix *matrix, const BAIPart *part, int device, void *stream)
+BAIStatus BAILevelsStoreMatrix(BAIBackend backend, const BAIMatrix *matrix, const BAIPart *part, int device,
+                               void *stream)
 {
-  return backends[backend]->Store ? backends[backend]->Store(matrix, part, device, stream)
-                                  : BAIStatusOf(BAI_ERR_NOT_BUILT);
+  return backends[backend]->StoreMatrix ? backends[backend]->StoreMatrix(matrix, part, device, stream)
+                                        : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
 BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevels *levels)

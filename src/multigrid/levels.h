@@ -186,17 +186,17 @@ typedef struct {
 
 typedef struct BAILevels_ *BAILevels;
 
-/* Where the rows of a rank belong in the arrays of the whole matrix */
+/* Where the rows of a rank are stored as a part of the whole matrix: with global columns in ascending order */
 typedef struct {
   BAIInt        first, before; /* number of rows and of entries of the ranks before this one */
   const BAIInt *ghost;         /* global numbers of ghosts, on the host */
-  BAIInt       *i, *j;         /* arrays of the whole matrix, in the memory of the backend */
+  BAIInt       *i, *j;         /* for each row the end of its entries in the whole matrix; columns */
   BAIScalar    *a;
 } BAIPart;
 
-/* Stores the rows of a rank, with global columns, in the arrays of the whole matrix, and the end of the last row. Where
-   columns ascend in both parts of a row, they do in the whole. Waits until that is done */
-BAIStatus BAILevelsStore(BAIBackend, const BAIMatrix *, const BAIPart *, int device, void *stream);
+/* Stores the rows of a matrix as a part, in memory where the backend works. Asynchronous on a device, but ghost may be
+   changed at once */
+BAIStatus BAILevelsStoreMatrix(BAIBackend, const BAIMatrix *, const BAIPart *, int device, void *stream);
 
 /*
    Sets up levels of a matrix in the memory where its arrays lie. The matrix is copied only if it has ghosts, so its
@@ -243,10 +243,7 @@ typedef enum {
   BAI_ARRAY_FIELD,     /* BAIInt: number of the row as an unknown of its point */
   BAI_ARRAY_MODES,     /* BAIScalar: entries of the row in all modes */
   BAI_ARRAY_P,         /* BAIScalar: entries of the row of P in the columns of its aggregate */
-  BAI_ARRAY_SIDE,      /* BAILevelsSide of the row, before overcorrection */
-  BAI_ARRAY_I,         /* BAIInt: row pointers of the matrix of any level */
-  BAI_ARRAY_J,         /* BAIInt: its columns */
-  BAI_ARRAY_A          /* BAIScalar: its values */
+  BAI_ARRAY_SIDE       /* BAILevelsSide of the row, before overcorrection */
 } BAILevelsArray;
 
 /* The ghost exchange of a level: global number of rows, number of ghosts, number of rows that other ranks read, and
@@ -258,7 +255,7 @@ typedef struct {
 
 /*
    Communication between ranks during set-up and cycles. All ranks call these functions in the same order. They return 0
-   on success, otherwise the levels are given up. Arrays are on the host, except b and x, which are where the matrix is
+   on success, otherwise the levels are given up. Arrays are on the host, except b and x
 */
 typedef struct {
   void *context;
@@ -279,7 +276,7 @@ typedef struct {
   const BAILevelsShared *finest;            /* exchange of vectors in the caller's ordering */
   int                    next;              /* there is a next level, which rest() solves */
   BAIInt                 first;             /* first row of this rank in b, which holds the rows of all ranks */
-  BAIScalar             *b, *x;             /* right-hand side and solution of rest() */
+  BAIScalar             *b, *x;             /* right-hand side and solution of rest(), in memory of the backend */
   int (*largest)(void *context, BAIReal *); /* maximum over all ranks */
   int (*rest)(void *context);
 } BAILevelsRanks;

@@ -35,14 +35,11 @@ struct BAIRankLevels_ {
   int             last, count; /* last level that ranks made together; number of levels that stay distributed */
   Level           level[BAI_LEVELS_MOST + 1];
   BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* exchanges of these levels or of the rest, for the engine */
-  Mat             rest;                        /* all of level number count, or NULL */
-  PetscInt       *i, *j;                       /* arrays of rest */
-  PetscScalar    *a;
-  Parts           parts;  /* rows of rest by rank */
-  BAILevels       levels; /* levels of rest */
+  BAIWhole        rest;                        /* all of level number count, or NULL */
+  size_t          vector[2];                   /* offsets of its b and x */
+  BAILevels       levels;                      /* levels of rest */
   BAILevelsInfo   info;
-  BAIHalo         everyone; /* halo in which every rank with rows reads all rows of rest */
-  Vec             b, x;
+  BAIHalo         everyone;   /* halo in which every rank with rows reads all rows of rest */
   double          flops_rest; /* flops of a cycle on rest */
   BAIMailbox      mailbox;    /* memory in which ranks write to each other, or NULL */
   PetscBool       solves;     /* the engine solves on all ranks together */
@@ -83,13 +80,8 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscCall(Disconnect(R));
   for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
   PetscCall(BAIHaloDestroy(&R->everyone));
-  PetscCall(DestroyParts(&R->parts));
   BAILevelsDestroy(&R->levels);
-  PetscCall(MatDestroy(&R->rest));
-  PetscCall(PetscFree(R->i));
-  PetscCall(PetscFree2(R->j, R->a));
-  PetscCall(VecDestroy(&R->b));
-  PetscCall(VecDestroy(&R->x));
+  PetscCall(BAIWholeDestroy(&R->rest));
   PetscCall(PetscFree(*ranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -255,61 +247,27 @@ static PetscErrorCode Get(BAI *bai, BAILevelsArray array, int l, PetscInt count,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets this rank's rows of a level with global columns in ascending order, for the caller to free; collective */
-static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, PetscInt **j, PetscScalar **a)
+/* Stores the rows of the level that is gathered as a part of the whole */
+static BAIStatus StoreLevel(void *context, const BAIPart *part)
 {
-  Level    *L = &R->level[l];
-  PetscInt *sent, *ghost, nnz;
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  return BAILevelsStore(R->bai->hierarchy->levels, R->count, part);
+}
+
+/* Gathers the matrix of level number R->count, unless pattern only its values, on each rank; M becomes the whole */
+static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
+{
+  Level    *L = &R->level[R->count];
+  PetscInt *sent, *ghost;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(L->m + 1, i));
-  PetscCall(Get(bai, BAI_ARRAY_I, l, L->m ? L->m + 1 : 0, *i));
-  nnz = (*i)[L->m];
-  PetscCall(PetscMalloc2(nnz, j, nnz, a));
-  PetscCall(Get(bai, BAI_ARRAY_J, l, nnz, *j));
-  PetscCall(Get(bai, BAI_ARRAY_A, l, nnz, *a));
   PetscCall(PetscMalloc2(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost));
   for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
   PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghost));
-  for (PetscInt k = 0; k < nnz; k++) (*j)[k] = (*j)[k] < L->m ? L->first + (*j)[k] : ghost[(*j)[k] - L->m];
-  for (PetscInt row = 0; row < L->m; row++) {
-    PetscInt k = (*i)[row] + 1;
-
-    while (k < (*i)[row + 1] && (*j)[k - 1] < (*j)[k]) k++;
-    if (k < (*i)[row + 1])
-      PetscCall(PetscSortIntWithScalarArray((*i)[row + 1] - (*i)[row], *j + (*i)[row], *a + (*i)[row]));
-  }
+  PetscCall(BAIWholeRows(R->rest, (const BAIInt *)ghost, pattern, StoreLevel, R));
   PetscCall(PetscFree2(sent, ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gathers the matrix of level l on each rank, as R->rest, where the levels are */
-static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
-{
-  const MPI_Comm comm = PetscObjectComm(bai->obj);
-  const Level   *L    = &R->level[l];
-  const Parts   *rows = &R->parts;
-  Parts          entries;
-  PetscInt      *i, *j;
-  PetscScalar   *a;
-
-  PetscFunctionBegin;
-  PetscCall(GetRows(bai, R, l, &i, &j, &a));
-  PetscCall(CreateParts(comm, L->m, &R->parts));
-  PetscCall(CreateParts(comm, i[L->m], &entries));
-  PetscCall(PetscMalloc1(L->rows + 1, &R->i));
-  PetscCall(PetscMalloc2(entries.first[entries.size], &R->j, entries.first[entries.size], &R->a));
-  PetscCall(Gather(comm, rows, MPIU_INT, i + 1, R->i + 1));
-  PetscCall(Gather(comm, &entries, MPIU_INT, j, R->j));
-  PetscCall(Gather(comm, &entries, MPIU_SCALAR, a, R->a));
-  R->i[0] = 0;
-  for (PetscMPIInt k = 0; k < rows->size; k++)
-    for (PetscMPIInt row = rows->first[k]; row < rows->first[k + 1]; row++) R->i[row + 1] += entries.first[k];
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, L->rows, L->rows, R->i, R->j, R->a, &R->rest));
-  if (bai->hierarchy->device) PetscCall(MatConvert(R->rest, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &R->rest));
-  PetscCall(DestroyParts(&entries));
-  PetscCall(PetscFree(i));
-  PetscCall(PetscFree2(j, a));
+  *M = BAIWholeMatrix(R->rest);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -366,6 +324,13 @@ static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether ranks may write to each other's memory, if they can */
+static PetscBool MayWrite(const BAI *bai, PetscMPIInt size)
+{
+  return (PetscBool)(bai->node.size == size && bai->hierarchy->backend == BAI_BACKEND_CUDA &&
+                     bai->options.exchange != BAI_EXCHANGE_SCATTER);
+}
+
 /* Gathers level number R->count on each rank and makes levels for it, whose aggregates are those of the following
    distributed levels, and without modes over is their overcorrection factor */
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
@@ -374,18 +339,19 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   const Level        *L = &R->level[R->count];
   PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
   PetscScalar        *modes = NULL;
+  BAILevelsInfo       info  = {.levels = 0};
+  PetscMPIInt         size;
   BAILevelsParameters p;
   BAIStatus           status;
   BAIMatrix           M;
-  PetscBool           device;
-  PetscErrorCode      code;
 
   PetscFunctionBegin;
-  PetscCall(GatherMat(bai, R, R->count));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
+  if (h->levels) BAILevelsInfoGet(h->levels, &info);
+  PetscCall(BAIWholeCreate(bai, h->backend, h->p.stream, L->m, (PetscInt)info.level[R->count].nnz, 2, R->vector,
+                           MayWrite(bai, size) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, &R->rest));
+  PetscCall(GatherMat(bai, R, PETSC_TRUE, &M));
   PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
-  PetscCall(MatCreateVecs(R->rest, &R->x, &R->b));
-  PetscCall(VecSet(R->b, 0.0));
-  PetscCall(VecSet(R->x, 0.0));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   p.given = 0;
   for (int l = R->count; l < R->last; l++)
@@ -398,20 +364,16 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   p.twice     = R->count && BAIRepeats(h->hermitian, p.modes, R->count, (BAIInt)L->rows);
   p.over      = p.modes ? p.over : (BAIReal)over;
   p.all       = 0;
+  p.first     = 0;
   p.longest   = 0;
   p.like      = bai->origin ? bai->origin->hierarchy->ranks->levels : NULL;
   p.aggregate = (const BAIInt *const *)numbers;
   p.field     = (const BAIInt *)field;
-  code        = BAIGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);
-  if (!code) {
-    status = BAILevelsCreate(h->backend, &M, &p, &R->levels);
-    code   = BAIRestoreRows(h->backend, R->rest, &M.A);
-    if (!code) code = BAICheckStatus(bai, status);
-  }
+  status      = BAILevelsCreate(h->backend, &M, &p, &R->levels);
   for (int l = 0; l < p.given; l++) PetscCall(PetscFree(numbers[l]));
   PetscCall(PetscFree(field));
   PetscCall(PetscFree(modes));
-  PetscCall(BAIAgree(bai, code, NULL));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   BAILevelsInfoGet(R->levels, &R->info);
   R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);
   R->stop       = R->info.stop;
@@ -503,46 +465,14 @@ int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
   return R->count;
 }
 
-/* Sets x to a cycle for b, which may be in other memory than the matrix */
-static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double flops, Vec b, Vec x)
-{
-  BAILevelsVectors v;
-  BAIStatus        status = BAIStatusOf(BAI_OK);
-  PetscInt         rows;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(b, &rows)); /* arrays of 0 rows may be NULL */
-  PetscCall(BAIHierarchyBind(R->bai, b, x, PETSC_TRUE, &v));
-  if (rows) status = BAILevelsApply(levels, v.barray, v.xarray);
-  PetscCall(BAIHierarchyUnbind(R->bai, x, &v));
-  PetscCall(R->code);
-  PetscCall(BAIHierarchyLogFlops(R->bai->hierarchy, flops));
-  PetscCall(BAICheckStatus(R->bai, status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gets the arrays of b, which the engine writes, and x, which it reads. They stay in place */
-static PetscErrorCode GetRestArrays(const BAIRankLevels R, BAIScalar **b, BAIScalar **x)
-{
-  const BAIHierarchy h = R->bai->hierarchy;
-
-  PetscFunctionBegin;
-  PetscCall(BAIHierarchyGetArray(h, R->b, BAI_WRITE, b));
-  PetscCall(BAIHierarchyRestoreArray(h, R->b, BAI_WRITE, &(BAIScalar *){*b}));
-  PetscCall(BAIHierarchyGetArray(h, R->x, BAI_READ, x));
-  PetscCall(BAIHierarchyRestoreArray(h, R->x, BAI_READ, &(BAIScalar *){*x}));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Does the cycle of the gathered levels, from R->b to R->x */
+/* Does the cycle of the gathered levels, from its b to its x */
 static PetscErrorCode SolveRest(const BAIRankLevels R)
 {
-  BAIScalar *b, *x;
+  const BAIScalar *b = BAIWholeVector(R->rest, R->vector[0]);
 
   PetscFunctionBegin;
-  PetscCall(GetRestArrays(R, &b, &x)); /* b was written */
-  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
-  PetscCall(GetRestArrays(R, &b, &x)); /* x is where the engine reads it */
+  PetscCall(BAICheckStatus(R->bai, BAILevelsApply(R->levels, b, BAIWholeVector(R->rest, R->vector[1]))));
+  PetscCall(BAIHierarchyLogFlops(R->bai->hierarchy, R->flops_rest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -588,8 +518,11 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
                                   .rest     = Rest};
 
   PetscFunctionBegin;
-  if (R->rest) Share(R, R->count);
-  if (R->rest) PetscCall(GetRestArrays(R, &ranks.b, &ranks.x));
+  if (R->rest) {
+    Share(R, R->count);
+    ranks.b = BAIWholeVector(R->rest, R->vector[0]);
+    ranks.x = BAIWholeVector(R->rest, R->vector[1]);
+  }
   if (h->levels && R->count) status = BAILevelsFinish(h->levels, &ranks, R->stop);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -614,9 +547,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (!R->count || bai->node.size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA ||
-      bai->options.exchange == BAI_EXCHANGE_SCATTER)
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (!R->count || !MayWrite(bai, size)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
   PetscCall(PetscCalloc3(size, &memory, n * size, &own, n * size, &address));
   for (int l = 0; l + 1 < n; l++) {
@@ -742,35 +673,15 @@ static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgre
 /* Gathers new values of level number R->count for the levels of all ranks; fits: whether their aggregates fit them */
 static PetscErrorCode RenewRest(BAI *bai, BAIRankLevels R, PetscBool *fits)
 {
-  const BAIHierarchy h    = bai->hierarchy;
-  const MPI_Comm     comm = PetscObjectComm(bai->obj);
-  const Level       *L    = &R->level[R->count];
-  BAIStatus          status;
-  BAIMatrix          M;
-  PetscBool          device;
-  Parts              entries;
-  PetscInt          *i, *j;
-  PetscScalar       *mine, *all;
-  PetscErrorCode     code;
-  int                outdated = 0;
+  BAIStatus status;
+  BAIMatrix M;
+  int       outdated;
 
   PetscFunctionBegin;
-  PetscCall(GetRows(bai, R, R->count, &i, &j, &mine));
-  PetscCall(CreateParts(comm, i[L->m], &entries));
-  PetscCall(MatSeqAIJGetArrayWrite(R->rest, &all));
-  PetscCall(Gather(comm, &entries, MPIU_SCALAR, mine, all));
-  PetscCall(MatSeqAIJRestoreArrayWrite(R->rest, &all));
-  PetscCall(DestroyParts(&entries));
-  PetscCall(PetscFree(i));
-  PetscCall(PetscFree2(j, mine));
-  code = BAIGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);
-  if (!code) {
-    status   = BAILevelsUpdateValues(R->levels, &M, NULL);
-    outdated = status.code == BAI_ERR_OUTDATED || status.code == BAI_ERR_PATTERN;
-    code     = BAIRestoreRows(h->backend, R->rest, &M.A);
-    if (!code && !outdated) code = BAICheckStatus(bai, status);
-  }
-  PetscCall(BAIAgree(bai, code, &outdated));
+  PetscCall(GatherMat(bai, R, PETSC_FALSE, &M));
+  status   = BAILevelsUpdateValues(R->levels, &M, NULL);
+  outdated = status.code == BAI_ERR_OUTDATED || status.code == BAI_ERR_PATTERN;
+  PetscCall(BAIAgree(bai, outdated ? PETSC_SUCCESS : BAICheckStatus(bai, status), &outdated));
   *fits = (PetscBool)!outdated;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -797,26 +708,35 @@ PetscErrorCode BAIRankLevelsRenew(BAI *bai, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Applies a cycle if even the finest level is gathered */
+/* Applies a cycle if even the finest level is gathered, as no row is in an aggregate */
 static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
 {
-  const Level       *L = R->level;
-  const PetscScalar *mine;
-  PetscScalar       *all, *to;
+  BAILevelsVectors v;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(r, &mine));
-  PetscCall(VecGetArrayWrite(R->b, &all));
-  PetscCall(Gather(PetscObjectComm(R->bai->obj), &R->parts, MPIU_SCALAR, mine, all));
-  PetscCall(VecRestoreArrayWrite(R->b, &all));
-  PetscCall(VecRestoreArrayRead(r, &mine));
-  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
-  if (R->agreed.negative) PetscCall(VecScale(R->x, -1.0)); /* the gathered matrix is -A */
-  PetscCall(VecGetArrayRead(R->x, &mine));
-  PetscCall(VecGetArrayWrite(z, &to));
-  PetscCall(PetscArraycpy(to, mine + L->first, L->m));
-  PetscCall(VecRestoreArrayWrite(z, &to));
-  PetscCall(VecRestoreArrayRead(R->x, &mine));
+  PetscCall(BAIHierarchyBind(R->bai, r, z, PETSC_TRUE, &v));
+  PetscCall(BAIWholeBring(R->rest, R->vector[0], v.barray));
+  PetscCall(SolveRest(R));
+  PetscCall(BAIWholeReturn(R->rest, BAIWholeVector(R->rest, R->vector[1]), v.xarray));
+  PetscCall(BAIHierarchyUnbind(R->bai, z, &v));
+  if (R->agreed.negative) PetscCall(VecScale(z, -1.0)); /* the gathered matrix is -A */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Applies the cycle of the levels that ranks made together */
+static PetscErrorCode CycleTogether(const BAIRankLevels R, Vec r, Vec z)
+{
+  const BAIHierarchy h      = R->bai->hierarchy;
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  BAILevelsVectors   v;
+
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyBind(R->bai, r, z, PETSC_TRUE, &v));
+  status = BAILevelsApply(h->levels, v.barray, v.xarray);
+  PetscCall(BAIHierarchyUnbind(R->bai, z, &v));
+  PetscCall(R->code);
+  PetscCall(BAIHierarchyLogFlops(h, h->flops));
+  PetscCall(BAICheckStatus(R->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -829,7 +749,7 @@ PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
   PetscFunctionBegin;
   R->code = PETSC_SUCCESS;
   if (!R->count) PetscCall(CycleAlone(R, r, z));
-  else if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, bai->hierarchy->flops, r, z));
+  else if (bai->hierarchy->levels) PetscCall(CycleTogether(R, r, z));
   else if (R->agreed.single) PetscCall(FindLargest(R, &largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

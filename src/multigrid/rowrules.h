@@ -51,25 +51,42 @@ BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
   return 0;
 }
 
-/* Stores a row of a rank's part of a matrix in the arrays of the whole matrix, see BAILevelsStore(). ghost has the
-   global numbers of ghosts in the memory of the matrix */
+/* Stores an entry of a row that begins at begin and has entries up to at, in ascending order of columns */
+BAI_INLINE void BAIStoreEntry(const BAIPart *part, BAIInt begin, BAIInt at, BAIInt col, BAIScalar value)
+{
+  for (; at > begin && part->j[at - 1] > col; at--) {
+    part->j[at] = part->j[at - 1];
+    part->a[at] = part->a[at - 1];
+  }
+  part->j[at] = col;
+  part->a[at] = value;
+}
+
+/* Stores a row of a rank's part of a matrix, see BAIPart. ghost has the global numbers of ghosts in the memory of the
+   matrix */
 BAI_INLINE void BAIStoreRow(const BAIMatrix *M, const BAIPart *part, const BAIInt *ghost, BAIInt row)
 {
-  BAIInt       own = M->A.i[row], other = M->nghost ? M->B.i[row] : 0, to = part->before + own + other;
-  const BAIInt own_end = M->A.i[row + 1], other_end = M->nghost ? M->B.i[row + 1] : 0;
+  const BAIInt own = M->A.i[row], other = M->nghost ? M->B.i[row] : 0, begin = own + other,
+               other_end = M->nghost ? M->B.i[row + 1] : 0;
+  BAIInt at              = begin;
 
-  part->i[part->first + row] = to;
-  if (row == M->n - 1) part->i[part->first + M->n] = part->before + own_end + other_end;
-  while (own < own_end || other < other_end) {
-    const BAIInt mine   = own < own_end ? part->first + M->A.j[own] : BAI_INT_MAX;
-    const BAIInt its    = other < other_end ? ghost[M->B.j[other]] : BAI_INT_MAX;
-    const int    is_own = mine < its;
+  for (BAIInt k = own; k < M->A.i[row + 1]; k++, at++)
+    BAIStoreEntry(part, begin, at, part->first + M->A.j[k], M->A.a[k]);
+  for (BAIInt k = other; k < other_end; k++, at++) BAIStoreEntry(part, begin, at, ghost[M->B.j[k]], M->B.a[k]);
+  part->i[row] = part->before + at;
+}
 
-    part->j[to]   = is_own ? mine : its;
-    part->a[to++] = is_own ? M->A.a[own] : M->B.a[other];
-    if (is_own) own++;
-    else other++;
+/* The same for a row of a level, whose ghosts are columns behind its rows */
+BAI_INLINE void BAIStoreRowOfLevel(const BAIRows *A, const BAIPart *part, const BAIInt *ghost, BAIIndex row)
+{
+  const BAIIndex begin = A->i[row], end = A->i[row + 1];
+
+  for (BAIIndex k = begin; k < end; k++) {
+    const BAIIndex col = A->j[k];
+
+    BAIStoreEntry(part, begin, k, col < A->n ? part->first + col : ghost[col - A->n], A->a[k]);
   }
+  part->i[row] = part->before + end;
 }
 
 /* Returns a_ji for entry k of a row i, whose column j is no ghost. In the middle of a grid it is as far from the end of

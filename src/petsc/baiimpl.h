@@ -180,6 +180,7 @@ PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIIn
 /* mailbox.c */
 typedef struct BAIMailbox_ *BAIMailbox;
 typedef enum {
+  BAI_MAILBOX_NONE,
   BAI_MAILBOX_OF_RANKS,  /* each rank has one, and a device of its own, as kernels wait for those of other ranks */
   BAI_MAILBOX_OF_DEVICES /* the first rank of each device has one */
 } BAIMailboxUse;

@@ -140,7 +140,8 @@ PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILeve
              "matrix on the host, -mat_type aij");
   v->bmine = v->barray;
   v->xmine = v->xarray;
-  if (h->gathered) PetscCall(BAIGatheredBring(h->gathered, v->bmine, write ? NULL : v->xmine, &v->barray, &v->xarray));
+  if (h->gathered)
+    PetscCall(BAIGatheredBring(h->gathered, v->bmine, v->xmine, (PetscBool)!write, &v->barray, &v->xarray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -102,7 +102,6 @@ BAIStatus BAIDeviceTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
   if (!ranks->next) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(&state->s, ((size_t)last->A.n + (size_t)last->halo.ghosts) * size, &last->b));
   if (state->p.modes) BAITry(BAICUDAAllocate(&state->s, (size_t)last->A.n * size, &last->x));
-  for (int k = 0; k < 2 && state->staged; k++) BAITry(BAIKeep(state, (size_t)last->halo.all, &state->rest[k]));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -428,24 +427,14 @@ static __global__ void FromRest(bool single, int n, const int *row, const BAISca
 BAIStatus BAIDeviceRest(BAILevelsState state, int level, const int *done)
 {
   const BAIDeviceLevel *L      = &state->level[level];
-  const size_t          bytes  = (size_t)L->halo.all * sizeof(BAIScalar);
   const bool            single = state->single != 0, modes = state->p.modes != 0;
   const int             n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
-  cudaStream_t          stream = state->s.stream;
-  /* The vectors of the caller, or their copies on the device */
-  BAIScalar *to   = state->staged ? state->rest[0] : state->ranks.b;
-  BAIScalar *from = (state->staged ? state->rest[1] : state->ranks.x) + first;
 
   if (!n) return BAIStatusOf(BAI_OK);
   BAITry(BAIDeviceExchange(state, level, L->b, done));
   BAITry(BAIFollowWith(state->s, ToRest, BAIGrid(all, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, single, n, all, first,
-                       L->row, L->b, to));
-  if (state->staged) {
-    CUDATry(cudaMemcpyAsync(state->ranks.b, to, bytes, cudaMemcpyDeviceToHost, stream));
-    CUDATry(cudaStreamSynchronize(stream));
-  }
+                       L->row, L->b, state->ranks.b));
   if (state->ranks.rest(state->ranks.context)) return BAIDeviceGivenUp();
-  if (state->staged) CUDATry(cudaMemcpyAsync(state->rest[1], state->ranks.x, bytes, cudaMemcpyHostToDevice, stream));
-  return BAIFollowWith(state->s, FromRest, BAIGrid(n, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, single, n, L->row, from,
-                       state->scale, modes ? NULL : L[-1].child, modes ? L->x : L[-1].x);
+  return BAIFollowWith(state->s, FromRest, BAIGrid(n, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, single, n, L->row,
+                       state->ranks.x + first, state->scale, modes ? NULL : L[-1].child, modes ? L->x : L[-1].x);
 }

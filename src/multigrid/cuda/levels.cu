@@ -195,10 +195,7 @@ BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BA
     {state->field,      sizeof(int),               true },
     {state->mode.mode,  modes * sizeof(BAIScalar), false},
     {L->P,              modes * sizeof(BAIScalar), false},
-    {state->sides.side, sizeof(BAILevelsSide),     false},
-    {L->A.i,            sizeof(int),               true },
-    {L->A.j,            sizeof(int),               true },
-    {L->A.a,            sizeof(BAIScalar),         false}
+    {state->sides.side, sizeof(BAILevelsSide),     false}
   };
   const void  *from = of[array].from;
   const size_t size = of[array].size;
@@ -372,9 +369,9 @@ BAIStatus BAIDeviceInfoGet(BAILevelsState state, BAILevelsInfo *info)
 }
 
 extern "C" const BAILevelsOps BAILevelsCUDA = {
-  .Create  = Create,
-  .Destroy = Destroy,
-  .Store   = BAIDeviceStore,
+  .Create      = Create,
+  .Destroy     = Destroy,
+  .StoreMatrix = BAIDeviceStoreMatrix,
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) \
   .name = [](BAILevelsState state parameters) { return BAICatch([&] { return BAIDevice##name(state arguments); }); },
 #include "../ops.def"

@@ -228,11 +228,10 @@ struct BAILevelsState_ {
   BAIStagedCSR      csr[2];     /* own columns, and ghosts */
   BAIScalar        *b, *x;
   /* Of several ranks: */
-  bool           merged;  /* the finest matrix is a copy, which includes the entries of ghosts */
-  int           *field;   /* during set-up: field of each row of the last level */
-  BAISides       sides;   /* data for the overcorrection of its matrix */
-  BAILevelsRanks ranks;   /* communication in a cycle */
-  BAIScalar     *rest[2]; /* if staged: right-hand side and solution of the level that the caller solves */
+  bool           merged; /* the finest matrix is a copy, which includes the entries of ghosts */
+  int           *field;  /* during set-up: field of each row of the last level */
+  BAISides       sides;  /* data for the overcorrection of its matrix */
+  BAILevelsRanks ranks;  /* communication in a cycle */
   unsigned      *arrived;
   int           *stalled; /* set if a wait timed out */
   BAIRows        own;     /* finest matrix of the caller for BAILevelsSolve(): own columns */
@@ -278,7 +277,7 @@ static inline BAIDeviceLevel *BAIDeviceLast(BAILevelsState state)
   return &state->level[state->levels - 1];
 }
 
-BAIStatus BAIDeviceStore(const BAIMatrix *, const BAIPart *, int device, void *stream); /* store.cu */
+BAIStatus BAIDeviceStoreMatrix(const BAIMatrix *, const BAIPart *, int device, void *stream); /* store.cu */
 
 /* matrix.cu: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative; choose the
    scale of single precision; find the numbering of a grid */

@@ -1,32 +1,48 @@
-/* Stores the rows of a rank in the arrays of the whole matrix, see ../levels.h */
+/* Stores rows of a rank as a part of the whole matrix, see ../levels.h */
 #include "levels.h"
 
-static __global__ void Store(BAIMatrix matrix, BAIPart part, const BAIInt *ghost)
+enum {
+  THREADS = 256
+};
+
+static __global__ void StoreMatrix(BAIMatrix matrix, BAIPart part, const BAIInt *ghost)
 {
   const BAIInt row = (BAIInt)(blockIdx.x * (long long)blockDim.x + threadIdx.x);
 
   if (row < matrix.n) BAIStoreRow(&matrix, &part, ghost, row);
 }
 
-static BAIStatus StoreIn(BAIContext *context, const BAIMatrix *matrix, const BAIPart *part)
+static __global__ void StoreLevel(BAIRows A, BAIPart part, const BAIInt *ghost)
 {
-  enum {
-    THREADS = 256
-  };
-  const size_t bytes = (size_t)matrix->nghost * sizeof(*part->ghost);
-  BAITemporary room;
+  const int row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
-  if (!matrix->n) return BAIStatusOf(BAI_OK);
-  BAITry(room.Allocate(context, bytes + 1));
-  CUDATry(cudaMemcpyAsync(room.p, part->ghost, bytes, cudaMemcpyHostToDevice, context->stream));
-  Store<<<BAIGrid((long long)matrix->n, THREADS), THREADS, 0, context->stream>>>(*matrix, *part,
-                                                                                 static_cast<const BAIInt *>(room.p));
-  CUDATry(cudaGetLastError());
-  CUDATry(cudaStreamSynchronize(context->stream));
+  if (row < A.n) BAIStoreRowOfLevel(&A, &part, ghost, row);
+}
+
+/* Copies the numbers of ghosts to the device */
+static BAIStatus TakeGhosts(BAIContext *context, const BAIPart *part, BAIInt ghosts, BAITemporary *room,
+                            const BAIInt **ghost)
+{
+  BAITry(room->Allocate(context, ((size_t)ghosts + 1) * sizeof(**ghost)));
+  CUDATry(
+    cudaMemcpyAsync(room->p, part->ghost, (size_t)ghosts * sizeof(**ghost), cudaMemcpyHostToDevice, context->stream));
+  *ghost = static_cast<const BAIInt *>(room->p);
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceStore(const BAIMatrix *matrix, const BAIPart *part, int device, void *stream)
+static BAIStatus StoreIn(BAIContext *context, const BAIMatrix *matrix, const BAIPart *part)
+{
+  BAITemporary  room;
+  const BAIInt *ghost;
+
+  if (!matrix->n) return BAIStatusOf(BAI_OK);
+  BAITry(TakeGhosts(context, part, matrix->nghost, &room, &ghost));
+  StoreMatrix<<<BAIGrid((long long)matrix->n, THREADS), THREADS, 0, context->stream>>>(*matrix, *part, ghost);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceStoreMatrix(const BAIMatrix *matrix, const BAIPart *part, int device, void *stream)
 {
   BAIContext context;
   BAIStatus  status = BAIContextOpen(&context, device, stream);
@@ -34,4 +50,17 @@ BAIStatus BAIDeviceStore(const BAIMatrix *matrix, const BAIPart *part, int devic
   if (!status.code) status = StoreIn(&context, matrix, part);
   BAIContextClose(&context);
   return status;
+}
+
+BAIStatus BAIDeviceStore(BAILevelsState state, int level, const BAIPart *part)
+{
+  const BAIRows &A = state->level[level].A;
+  BAITemporary   room;
+  const BAIInt  *ghost;
+
+  if (!A.n) return BAIStatusOf(BAI_OK);
+  BAITry(TakeGhosts(&state->s, part, (BAIInt)A.ghosts, &room, &ghost));
+  StoreLevel<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A, *part, ghost);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }

@@ -188,10 +188,7 @@ BAIStatus BAIHostGet(BAILevelsState state, BAILevelsArray array, int level, BAII
     [BAI_ARRAY_FIELD]     = {state->field,      sizeof(BAIInt)           },
     [BAI_ARRAY_MODES]     = {state->mode,       modes * sizeof(BAIScalar)},
     [BAI_ARRAY_P]         = {L->P,              modes * sizeof(BAIScalar)},
-    [BAI_ARRAY_SIDE]      = {state->sides.side, sizeof(BAILevelsSide)    },
-    [BAI_ARRAY_I]         = {L->A.i,            sizeof(BAIInt)           },
-    [BAI_ARRAY_J]         = {L->A.j,            sizeof(BAIInt)           },
-    [BAI_ARRAY_A]         = {L->A.a,            sizeof(BAIScalar)        }
+    [BAI_ARRAY_SIDE]      = {state->sides.side, sizeof(BAILevelsSide)    }
   };
   const char  *from = of[array].from;
   const size_t size = of[array].size;
@@ -219,9 +216,9 @@ BAIStatus BAIHostInfoGet(BAILevelsState state, BAILevelsInfo *info)
 }
 
 const BAILevelsOps BAILevelsHost = {
-  .Create  = Create,
-  .Destroy = Destroy,
-  .Store   = BAIHostStore,
+  .Create      = Create,
+  .Destroy     = Destroy,
+  .StoreMatrix = BAIHostStoreMatrix,
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) .name = BAIHost##name,
 #define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
 #include "../ops.def"

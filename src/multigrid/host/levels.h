@@ -90,7 +90,7 @@ static inline void *BAIHostKeep(BAILevelsState state, size_t count, size_t size)
 #define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
 #include "../ops.def"
 
-BAIStatus BAIHostStore(const BAIMatrix *, const BAIPart *, int device, void *stream); /* store.c */
+BAIStatus BAIHostStoreMatrix(const BAIMatrix *, const BAIPart *, int device, void *stream); /* store.c */
 
 /* matrix.c: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative */
 BAIStatus BAIHostTake(BAILevelsState, const BAIMatrix *);
