@@ -329,6 +329,6 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: baicuda
          nsize: 2
-         args: -ksp_bai_backend cuda -options_left no -case ranks_laplace2d,ranks_mesh
+         args: -ksp_bai_backend cuda -pc_baimg_gather false -options_left no -case ranks_laplace2d,ranks_mesh
 
 TEST*/
