@@ -7,15 +7,17 @@
 #include <string.h>
 
 struct BAIMailbox_ {
-  MPI_Comm        comm;
-  BAIBackend      backend;
-  PetscMPIInt     size, rank;
-  PetscMPIInt    *owner;   /* for each rank, the first one with the same device */
-  MPI_Comm        sharers; /* the ranks with the device of this one, or MPI_COMM_NULL if it has its own */
-  PetscBool       taken;
-  BAISharedDevice device;
-  BAIShared      *shared; /* memory of each rank; NULL if it is not open */
-  BAIMailbox      next;
+  MPI_Comm         comm;
+  BAIBackend       backend;
+  BAIMailboxUse    use;
+  size_t           bytes; /* size of the memory of each rank that has some */
+  PetscMPIInt      size, rank;
+  BAISharedDevice *device;  /* device of each rank */
+  PetscMPIInt     *owner;   /* for each rank, the first one with the same device */
+  MPI_Comm         sharers; /* the ranks with the device of this one, or MPI_COMM_NULL if it has its own */
+  PetscBool        taken;
+  BAIShared       *shared; /* memory of each rank; NULL if it is not open */
+  BAIMailbox       next;
 };
 
 /* All mailboxes of this process. Ranks get and restore together, so those of a communicator are in the same order on
@@ -26,7 +28,7 @@ static BAIMailbox all;
 typedef struct {
   BAISharedDevice device;
   int             failed;
-  size_t          bytes, has; /* that this rank needs, and that its mailbox has */
+  size_t          bytes; /* that this rank needs */
 } Letter;
 
 /* Closes the memory of rank k, or frees it if it is this rank's own; does nothing if it is not open */
@@ -57,7 +59,7 @@ static PetscErrorCode DestroyMailbox(BAIMailbox *mailbox)
   if (m->sharers != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&m->sharers));
   PetscCall(PetscCommDestroy(&m->comm));
   PetscCall(PetscFree(m->shared));
-  PetscCall(PetscFree(m->owner));
+  PetscCall(PetscFree2(m->device, m->owner));
   PetscCall(PetscFree(*mailbox));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -85,27 +87,29 @@ static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds which ranks share a device */
-static PetscErrorCode FindOwners(BAIMailbox m, const Letter letter[])
+/* Takes the devices of all ranks, and finds which ranks share one */
+static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
 {
-  PetscMPIInt alone = 1, all;
+  PetscMPIInt alone = 1, every;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(m->size, &m->owner));
-  for (PetscMPIInt k = 0; k < m->size; k++)
-    for (m->owner[k] = 0; memcmp(&letter[k].device, &letter[m->owner[k]].device, sizeof(m->device));) m->owner[k]++;
+  PetscCall(PetscMalloc2(m->size, &m->device, m->size, &m->owner));
+  for (PetscMPIInt k = 0; k < m->size; k++) {
+    m->device[k] = letter[k].device;
+    for (m->owner[k] = 0; memcmp(&m->device[k], &m->device[m->owner[k]], sizeof(*m->device));) m->owner[k]++;
+  }
   for (PetscMPIInt k = 0; k < m->size; k++)
     if (k != m->rank && m->owner[k] == m->owner[m->rank]) alone = 0;
   m->sharers = MPI_COMM_NULL;
-  PetscCallMPI(MPI_Allreduce(&alone, &all, 1, MPI_INT, MPI_MIN, m->comm));
-  if (!all) PetscCallMPI(MPI_Comm_split(m->comm, alone ? MPI_UNDEFINED : m->owner[m->rank], m->rank, &m->sharers));
+  PetscCallMPI(MPI_Allreduce(&alone, &every, 1, MPI_INT, MPI_MIN, m->comm));
+  if (!every) PetscCallMPI(MPI_Comm_split(m->comm, alone ? MPI_UNDEFINED : m->owner[m->rank], m->rank, &m->sharers));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates a mailbox with bytes of memory of this rank and puts it first in the list, or sets it to NULL on all ranks if
-   any of them fails. Collective */
-static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const Letter letter[], size_t bytes,
-                                    BAIMailbox *mailbox)
+/* Creates a mailbox with bytes of memory of each rank, or of the first one of each device, and puts it first in the
+   list; or sets it to NULL on all ranks if any of them fails. Collective */
+static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse use, const Letter letter[],
+                                    size_t bytes, BAIMailbox *mailbox)
 {
   const MPI_Comm  comm = PetscObjectComm(bai->obj);
   BAIMailbox      m;
@@ -116,13 +120,14 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const Letter l
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
   m->backend = backend;
+  m->use     = use;
+  m->bytes   = bytes;
   PetscCall(PetscCommDuplicate(comm, &m->comm, NULL));
   PetscCallMPI(MPI_Comm_size(comm, &m->size));
   PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
-  m->device = letter[m->rank].device;
-  PetscCall(FindOwners(m, letter));
+  PetscCall(TakeDevices(m, letter));
   PetscCall(PetscCalloc1(m->size, &m->shared));
-  status = BAISharedCreate(backend, bytes, &m->shared[m->rank], &mine);
+  status = BAISharedCreate(backend, m->owner[m->rank] == m->rank ? bytes : 1, &m->shared[m->rank], &mine);
   PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   if (can) {
     PetscCall(PetscMalloc1(m->size, &handle));
@@ -140,47 +145,53 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, const Letter l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets memory of at least bytes on this rank, or on the first rank of each device; NULL on all ranks if they cannot
+/* Whether a mailbox that is not taken can be used by these ranks */
+static PetscBool Fits(const struct BAIMailbox_ *m, MPI_Comm comm, BAIBackend backend, BAIMailboxUse use, size_t bytes,
+                      const Letter letter[])
+{
+  if (m->taken || m->comm != comm || m->backend != backend || m->use != use || m->bytes < bytes) return PETSC_FALSE;
+  for (PetscMPIInt k = 0; k < m->size; k++)
+    if (memcmp(&m->device[k], &letter[k].device, sizeof(*m->device))) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* Gets memory of at least bytes on each rank, or on the first one of each device; NULL on all ranks if they cannot
    access each other's memory, or if each rank needs a device of its own and some share one. Collective */
 PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailboxUse use, BAIMailbox *mailbox)
 {
   const MPI_Comm comm   = PetscObjectComm(bai->obj);
-  Letter         mine   = {.failed = 0}, *letter;
+  Letter         mine   = {.bytes = bytes}, *letter;
   BAIStatus      status = BAISharedDeviceGet(backend, &mine.device);
-  PetscMPIInt    size, rank;
-  PetscBool      can = PETSC_TRUE, fits = PETSC_TRUE;
-  BAIMailbox     m = all;
+  PetscMPIInt    size;
+  PetscBool      can = PETSC_TRUE;
+  BAIMailbox     m = all, other = all;
 
   PetscFunctionBegin;
   *mailbox = NULL;
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  while (m && (m->taken || m->comm != comm || m->backend != backend)) m = m->next;
   mine.failed = status.code ? 1 : 0;
-  mine.bytes  = bytes;
-  mine.has    = m && !memcmp(&m->device, &mine.device, sizeof(m->device)) ? m->shared[rank].bytes : 0;
   PetscCall(PetscMalloc1(size, &letter));
   PetscCallMPI(
     MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, letter, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
   for (PetscMPIInt k = 0; k < size; k++) {
-    PetscBool shares = PETSC_FALSE;
-
-    can = (PetscBool)(can && !letter[k].failed);
-    for (PetscMPIInt other = 0; other < k; other++)
-      if (!memcmp(&letter[k].device, &letter[other].device, sizeof(mine.device))) shares = PETSC_TRUE;
-    if (shares && use == BAI_MAILBOX_OF_RANKS) {
-      status = BAIStatusBecause(BAI_ERR_PEERS, "ranks", "share a device, where a kernel must not wait for another's");
-      can    = PETSC_FALSE;
-    }
-    if (shares) letter[k].bytes = 1;
-    fits = (PetscBool)(fits && letter[k].has >= letter[k].bytes);
+    can   = (PetscBool)(can && !letter[k].failed);
+    bytes = PetscMax(bytes, letter[k].bytes);
+    for (PetscMPIInt l = 0; l < k && can && use == BAI_MAILBOX_OF_RANKS; l++)
+      if (!memcmp(&letter[k].device, &letter[l].device, sizeof(mine.device))) {
+        status = BAIStatusBecause(BAI_ERR_PEERS, "ranks", "share a device, where a kernel must not wait for another's");
+        can    = PETSC_FALSE;
+      }
   }
   if (!can) PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
-  if (m && !fits && can) PetscCall(DestroyMailbox(&m));
-  if (!m && can) PetscCall(CreateMailbox(bai, backend, letter, letter[rank].bytes, &m));
+  while (can && m && !Fits(m, comm, backend, use, bytes, letter)) m = m->next;
+  /* in the place of one that does not fit, so that these do not become more and more */
+  while (other && (other->taken || other->comm != comm || other->backend != backend || other->use != use))
+    other = other->next;
+  if (can && !m && other) PetscCall(DestroyMailbox(&other));
+  if (can && !m) PetscCall(CreateMailbox(bai, backend, use, letter, bytes, &m));
   PetscCall(PetscFree(letter));
-  if (!can) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m) m->taken = PETSC_TRUE;
+  if (!can || !m) PetscFunctionReturn(PETSC_SUCCESS);
+  m->taken = PETSC_TRUE;
   *mailbox = m;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
