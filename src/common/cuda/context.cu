@@ -8,7 +8,6 @@
 */
 #include "follow.h"
 #include <chrono>
-#include <map>
 #include <mutex>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,37 +46,11 @@ BAIStatus BAICUDAIsReady(void *stream)
   return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
 }
 
-BAIStatus BAIContextHold(BAIContext *context, int hold)
-{
-  struct Held {
-    int      holds;
-    uint64_t threshold; /* bytes that the pool kept before */
-  };
-  static std::mutex                    mutex;
-  static std::map<cudaMemPool_t, Held> pools;
-  const std::lock_guard<std::mutex>    lock(mutex);
-  uint64_t                             all = UINT64_MAX;
-  cudaMemPool_t                        pool;
-  int                                  device;
-
-  if (context->holds == hold) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaDeviceGetMemPool(&pool, device));
-  Held &held = pools[pool];
-
-  if (hold && !held.holds) CUDATry(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &held.threshold));
-  held.holds += hold ? 1 : -1;
-  context->holds = hold;
-  CUDATry(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, held.holds ? &all : &held.threshold));
-  return BAIStatusOf(BAI_OK);
-}
-
 void BAIContextClose(BAIContext *context)
 {
   if (context->reached) (void)cudaEventDestroy(context->reached);
   BAICUDAFreeSince(context, 0);
   free(context->owned);
-  (void)BAIContextHold(context, 0);
   *context = BAIContext{};
 }
 

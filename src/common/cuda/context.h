@@ -38,7 +38,6 @@ typedef struct {
   BAIOwned    *owned;      /* all allocations on the device */
   int          nowned;
   long long    bytes; /* size of these allocations */
-  int          holds; /* see BAIContextHold() */
 } BAIContext;
 
 /* The status for an error of the call what; clears the last error of CUDA */
@@ -50,9 +49,6 @@ BAIStatus BAICUDASetDevice(int device);
 BAIStatus BAICUDAIsReady(void *stream);
 /* Initializes the context, makes the device current, and finds its capabilities; fails like BAICUDAIsReady() */
 BAIStatus BAIContextOpen(BAIContext *, int device, void *stream);
-/* Lets the pool of the current device keep memory that is freed, until it is called again with hold 0 or the context is
-   closed. Otherwise the pool gives memory back to the system at each wait of the host, and maps it again */
-BAIStatus BAIContextHold(BAIContext *, int hold);
 /* Frees everything that the context owns */
 void BAIContextClose(BAIContext *);
 /* Allocates device memory that lives as long as the context, never NULL; pointer is the address of a pointer to it */

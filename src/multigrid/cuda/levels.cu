@@ -41,9 +41,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p = *p;
   status   = BAIContextOpen(&state->s, p->device, p->stream);
-  if (!status.code) status = BAIContextHold(&state->s, 1); /* until Finish */
   if (!status.code) status = BAICatch([&] { return SetUp(state, matrix); });
-  if (!status.code && state->chip.on) status = BAIContextHold(&state->s, 0);
   state->p.ghost = NULL;
   memset(state->p.mode, 0, sizeof(state->p.mode));
   if (status.code) Destroy(state);
@@ -142,7 +140,6 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
   if (state->p.all) FreeMade(state, made);
   if (!state->kept) BAITry(BAIPlaceVectors(state, count)); /* in memory that may just have become free */
   BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIInvertLast(state));
-  BAITry(BAIContextHold(&state->s, 0));
   return BAIFindTail(state); /* also with new values, as diagonal entries may need an extra array then */
 }
 
@@ -151,7 +148,6 @@ BAIStatus BAIDeviceTakeValues(BAILevelsState state, const BAIMatrix *matrix, con
   BAIFindings found;
   BAIStatus   status;
 
-  if (!state->chip.on) BAITry(BAIContextHold(&state->s, 1));
   state->kept    = true;
   state->p.ghost = ghost;
   status         = BAIDeviceTake(state, matrix, &found);
