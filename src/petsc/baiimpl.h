@@ -185,11 +185,10 @@ typedef enum {
   BAI_MAILBOX_OF_DEVICES /* the first rank of each device has one */
 } BAIMailboxUse;
 PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailboxUse, BAIMailbox *);
-/* The first rank with the device of a rank; the ranks with the device of this one, or MPI_COMM_NULL if it has its own */
-PETSC_INTERN PetscMPIInt    BAIMailboxOwner(const struct BAIMailbox_ *, PetscMPIInt);
-PETSC_INTERN MPI_Comm       BAIMailboxSharers(const struct BAIMailbox_ *);
 PETSC_INTERN void           BAIMailboxRestore(BAIMailbox *);
 PETSC_INTERN void          *BAIMailboxOf(const struct BAIMailbox_ *, PetscMPIInt);
+PETSC_INTERN PetscMPIInt    BAIMailboxOwner(const struct BAIMailbox_ *, PetscMPIInt);
+PETSC_INTERN MPI_Comm       BAIMailboxSharers(const struct BAIMailbox_ *);
 PETSC_INTERN PetscErrorCode BAIMailboxDestroyAll(void);
 
 /* halo.c: the rows whose values other ranks read, and the ghosts that this rank reads */

@@ -208,11 +208,13 @@ void *BAIMailboxOf(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
   return mailbox->shared[rank].memory;
 }
 
+/* The first rank with the device of a rank */
 PetscMPIInt BAIMailboxOwner(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
 {
   return mailbox->owner[rank];
 }
 
+/* The ranks with the device of this one, or MPI_COMM_NULL if it has a device of its own */
 MPI_Comm BAIMailboxSharers(const struct BAIMailbox_ *mailbox)
 {
   return mailbox->sharers;

@@ -321,8 +321,7 @@ const BAIFace BAIFaceMG =
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetAggregates()`,
-          `PCBAIMGSetRedundant()`, `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`,
-          `PCBAIMGSetSingle()`, `PCBAIMGSetGather()`
+          `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`, `PCBAIMGSetSingle()`, `PCBAIMGSetGather()`
 M*/
 
 PetscErrorCode PCCreate_BAIMG(PC pc)
