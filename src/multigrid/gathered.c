@@ -168,8 +168,8 @@ static BAIStatus Store(void *context, const BAIPart *part)
   return status;
 }
 
-/* Brings together the rows of all ranks, unless pattern only their values. whole becomes the whole matrix where this rank
-   works, else one without rows. Collective */
+/* Brings together the rows of all ranks, unless pattern only their values. whole becomes the whole matrix where this
+   rank works, else one without rows. Collective */
 PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, const PetscInt garray[], PetscBool pattern,
                                BAIMatrix *whole)
 {

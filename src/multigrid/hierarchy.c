@@ -228,8 +228,8 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the arrays of a system that is gathered, or if ranks cannot access each other's memory, makes the levels those
-   of this rank's part. Collective */
+/* Creates the memory of a system that is gathered, or if ranks cannot access each other's memory, lets each rank have
+   levels of its part. Collective */
 static PetscErrorCode ShareWhole(BAI *bai, Mat A)
 {
   BAIHierarchy h = bai->hierarchy;
