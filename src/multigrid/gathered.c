@@ -212,7 +212,7 @@ PetscErrorCode BAIGatheredReturn(BAIGathered G, const BAIScalar *whole_x, BAISca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a rank that works tells those that wait for it: that a monitor is to be called, or the end of a solve */
+/* The message of a rank that works to those that wait for it: to call the monitor, or that the solve has ended */
 typedef struct {
   int               ends;
   BAICode           code;

@@ -417,16 +417,23 @@ static PetscErrorCode TakeError(BAI *bai, Mat A, BAIStatus mine, PetscBool *none
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Errors of set-up by how bad they are: all ranks deal with the worst */
+enum {
+  BAD_LONG = 1,
+  BAD_CHIP,
+  BAD_ANY
+};
+
+static int BadnessOf(BAIStatus status)
+{
+  return status.code == BAI_ERR_LONG ? BAD_LONG : status.code == BAI_ERR_CHIP ? BAD_CHIP : status.code ? BAD_ANY : 0;
+}
+
 /* Sets up levels. scaled: the scaling was found for this very matrix. fresh: returns whether the levels are new. If a
    row is too long, h->jacobi replaces them; if an entry of the diagonal is not finite, or a matrix for the chip does
    not fit, there are none, without an error */
 static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *fresh)
 {
-  enum {
-    BAD_LONG = 1,
-    BAD_CHIP = 2,
-    BAD_ANY  = 3
-  };
   BAIHierarchy   h     = bai->hierarchy;
   const Mat      given = A;
   Request        r     = {.backend = BAI_BACKEND_HOST};
@@ -465,7 +472,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   h->plan = r.gathered;
   code    = RenewLevels(bai, given, A, r.garray, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
-  bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code == BAI_ERR_CHIP ? BAD_CHIP : mine.code ? BAD_ANY : 0;
+  bad = BadnessOf(mine);
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
