@@ -42,7 +42,7 @@ static PetscErrorCode ExpectGathered(PetscObject obj)
   PetscBool has;
 
   PetscFunctionBeginUser;
-  PetscCall(ViewHas(obj, "the system is gathered by one rank", &has));
+  PetscCall(ViewHas(obj, "the system is gathered by", &has));
   PetscCall(Expect(has, "the view says that the system is gathered"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,6 +216,56 @@ static PetscErrorCode TestZeroDiagonal(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A system without rows */
+static PetscErrorCode TestNone(void)
+{
+  KSPConvergedReason reason;
+  PetscInt           its;
+  Mat                A;
+  KSP                ksp;
+  Vec                x, b;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, 0, 1, &A));
+  PetscCall(Assemble(A));
+  PetscCall(CreateOnes(A, &x, &b));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(SolveFor(ksp, b, x, &its, &reason));
+  PetscCall(Expect(reason > 0 && !its, "%d iterations, reason %s", (int)its, KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A last row with an entry in each column, which several ranks own */
+static PetscErrorCode TestArrow(void)
+{
+  const PetscInt n = 900;
+  PetscInt       start, end;
+  Mat            A;
+  KSP            ksp;
+  PetscBool      has;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, n, n, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = start; row < end; row++) {
+    PetscCall(MatSetValue(A, row, row, row < n - 1 ? 4.0 : (PetscScalar)(4 * n), INSERT_VALUES));
+    for (PetscInt col = row == n - 1 ? 0 : n - 1; col < n && col != row; col++)
+      PetscCall(MatSetValue(A, row, col, -1.0, INSERT_VALUES));
+  }
+  PetscCall(Assemble(A));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(Solve(ksp, &(PetscInt){0}));
+  PetscCall(ViewHas((PetscObject)ksp, "not symmetric", &has));
+  PetscCall(Expect(!has, "the matrix is symmetric also where it is gathered"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const names[] = {"laplace2d", "laplace3d", "mesh", "flow", "elasticity", "helmholtz"};
@@ -231,6 +281,8 @@ int main(int argc, char **argv)
   }
   if (Case("krylov")) PetscCall(TestSolve("laplace2d", 60, KSPCG, PETSC_DECIDE));
   if (Case("few")) PetscCall(TestSolve("laplace2d", 1, KSPCG, PETSC_DECIDE));
+  if (Case("none")) PetscCall(TestNone());
+  if (Case("arrow")) PetscCall(TestArrow());
   if (Case("two")) PetscCall(TestTwo());
   if (Case("zero_diagonal")) PetscCall(TestZeroDiagonal());
   PetscCall(CheckFinalize());
@@ -246,6 +298,11 @@ int main(int argc, char **argv)
          suffix: host
          nsize: {{2 3 4}}
          args: -pc_baimg_gather true
+      # each rank does all of the work
+      test:
+         suffix: each
+         nsize: 3
+         args: -case cycle_flow,cycle_helmholtz,solve_flow,solve_helmholtz,krylov,few,none,zero_diagonal
       # chosen by itself
       test:
          suffix: aijcusparse

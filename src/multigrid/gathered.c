@@ -1,9 +1,9 @@
 /*
-   Systems that are gathered: a rank of each GPU, or one rank on a host, has levels of the whole matrix and does all of
-   the work, as one rank does it alone. The ranks exchange rows of the matrix at set-up, and b and x once for each solve
-   or cycle. Where there are several such ranks, they run the same operations in the same order, so they take the same
-   decisions. The others wait for the one of their GPU, as kernels of several processes share it in turns of
-   milliseconds.
+   Systems that are gathered: a rank of each GPU, or one rank of a host, has levels of the whole matrix and does all of
+   the work, as one rank does it alone. If ranks cannot access each other's memory, each of them does, for few rows. The
+   ranks exchange rows of the matrix at set-up, and b and x once for each solve or cycle. Where there are several ranks
+   that work, they run the same operations in the same order, so they take the same decisions. The others wait for the
+   one of their GPU, as kernels of several processes share it in turns of milliseconds.
 
    There are two of b and x, so that a rank may send the vectors of a solve while another one is busy with the solve
    before
@@ -33,7 +33,7 @@ struct BAIGathered_ {
 /* Finds whether all ranks share a device. Collective */
 static PetscErrorCode ShareOne(const BAI *bai, BAIBackend backend, PetscBool *share)
 {
-  BAISharedDevice device = {{0}};
+  BAISharedDevice device;
   BAIStatus       status = BAISharedDeviceGet(backend, &device);
   uint64_t        id[4], most[4];
 
@@ -55,6 +55,7 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
     ROWS,
     ENTRIES,
     CANNOT,
+    HOSTS, /* ranks whose levels are on the host */
     COUNTS
   };
   const BAIHierarchy h            = bai->hierarchy;
@@ -77,13 +78,17 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
     if (Ao) PetscCall(MatGetInfo(Ao, MAT_LOCAL, &info));
     if (Ao) mine[ENTRIES] += (PetscInt64)info.nz_used;
   }
+  if (BAISharedUse(backend, p->device).code) M = NULL; /* the device of all that follows */
   mine[CANNOT] = M ? 0 : 1;
+  mine[HOSTS]  = backend == BAI_BACKEND_HOST ? 1 : 0;
   PetscCallMPI(MPI_Scan(mine, before, COUNTS, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(mine, all, COUNTS, MPIU_INT64, MPI_SUM, comm));
-  if (all[CANNOT] || all[ROWS] > INT_MAX || all[ENTRIES] > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if (all[CANNOT] || all[ROWS] > INT_MAX || all[ENTRIES] > INT_MAX || (all[HOSTS] && all[HOSTS] < size))
+    PetscFunctionReturn(PETSC_SUCCESS);
   plan->few = (PetscBool)(all[ROWS] <= (p->given ? BAI_LEVELS_COARSEST : FEW_ROWS));
   shares    = (PetscBool)(bai->node.size == size && !h->cannot_share && bai->options.exchange != BAI_EXCHANGE_SCATTER);
   plan->use = shares && (asked || backend == BAI_BACKEND_CUDA) ? BAI_MAILBOX_OF_DEVICES : BAI_MAILBOX_NONE;
+  if (as_origin) plan->use = bai->origin->hierarchy->plan.use; /* so that the same ranks work */
   if (!plan->few) {
     if (p->given || !plan->use || h->options.gather == PETSC_BOOL3_FALSE) PetscFunctionReturn(PETSC_SUCCESS);
     if (!asked && all[ENTRIES] > GATHERED_NONZEROS && all[ENTRIES] <= SHARED_NONZEROS)
@@ -113,14 +118,19 @@ PetscErrorCode BAIGatheredCreate(BAI *bai, BAIBackend backend, const BAIGathered
   G->backend = backend;
   G->stream  = p->stream;
   G->device  = p->device;
-  PetscCall(BAIWholeCreate(bai, backend, p->stream, plan->n, plan->nnz, 4 + p->modes, vector, plan->use, &G->whole));
+  PetscCall(BAIWholeCreate(bai, backend, p->stream, plan->n, plan->nnz, 4 + p->modes, vector, plan->use,
+                           (PetscBool)!plan->few, &G->whole));
+  if (!G->whole) {
+    PetscCall(PetscFree(G));
+    *gathered = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscArraycpy(G->b, vector, 2));
   PetscCall(PetscArraycpy(G->x, vector + 2, 2));
   PetscCall(PetscArraycpy(G->mode, vector + 4, p->modes));
   G->group  = BAIWholeGroup(G->whole);
   G->works  = BAIWholeWorks(G->whole);
   *gathered = G;
-  if (!plan->few && !BAIWholeIsShared(G->whole)) PetscCall(BAIGatheredDestroy(gathered));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,7 +195,7 @@ PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, const PetscInt
 PetscErrorCode BAIGatheredMode(BAIGathered G, int k, const BAIScalar **mode)
 {
   PetscFunctionBegin;
-  PetscCall(BAIWholeBring(G->whole, G->mode[k], *mode));
+  PetscCall(BAIWholeBring(G->whole, 1, &G->mode[k], mode));
   *mode = BAIWholeVector(G->whole, G->mode[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,12 +205,15 @@ PetscErrorCode BAIGatheredMode(BAIGathered G, int k, const BAIScalar **mode)
 PetscErrorCode BAIGatheredBring(BAIGathered G, const BAIScalar *b, const BAIScalar *x, PetscBool guess,
                                 BAIScalar **whole_b, BAIScalar **whole_x)
 {
+  const BAIScalar *const from[2] = {b, x};
+  const int              odd     = !G->odd;
+  const size_t           at[2]   = {G->b[odd], G->x[odd]};
+
   PetscFunctionBegin;
-  G->odd = !G->odd;
-  PetscCall(BAIWholeBring(G->whole, G->b[G->odd], b));
-  if (guess) PetscCall(BAIWholeBring(G->whole, G->x[G->odd], x));
-  *whole_b = BAIWholeVector(G->whole, G->b[G->odd]);
-  *whole_x = BAIWholeVector(G->whole, G->x[G->odd]);
+  G->odd = odd;
+  PetscCall(BAIWholeBring(G->whole, guess ? 2 : 1, at, from));
+  *whole_b = BAIWholeVector(G->whole, at[0]);
+  *whole_x = BAIWholeVector(G->whole, at[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,38 +234,29 @@ typedef struct {
   BAILevelsSolution solution;
 } Message;
 
-/* Sends a message of the worker, when its work in the stream is done, to those that wait for it */
-static PetscErrorCode Tell(const struct BAIGathered_ *G, Message *m)
+/* Sends a message of the rank that works, when its work in the stream is done, to those that wait for it. status is that
+   of the work, or becomes it */
+static PetscErrorCode Tell(const struct BAIGathered_ *G, Message *m, BAIStatus *status)
 {
-  BAIStatus status = BAIStatusOf(BAI_OK);
-
   PetscFunctionBegin;
   if (G->group == MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (G->works) status = BAISharedWait(G->backend, G->stream);
-  if (status.code) m->code = status.code;
+  if (G->works && !status->code) *status = BAISharedWait(G->backend, G->stream);
+  m->code = status->code;
+  if (m->code) m->ends = 1;
   PetscCallMPI(MPI_Bcast(m, (PetscMPIInt)sizeof(*m), MPI_BYTE, 0, G->group));
+  if (!G->works && m->code) *status = BAIStatusBecause(m->code, "a system that is gathered", "another rank gave up");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The status at the end of work: that of this rank, or of the one that works for it */
-static BAIStatus EndOf(const struct BAIGathered_ *G, const Message *m, BAIStatus mine)
+/* Does a cycle from b to x, vectors of the whole system; levels is not NULL where this rank works, and the system has
+   rows */
+PetscErrorCode BAIGatheredApply(BAIGathered G, BAILevels levels, const BAIScalar *b, BAIScalar *x, BAIStatus *status)
 {
-  if (G->works && mine.code) return mine;
-  return m->code ? BAIStatusBecause(m->code, "a system that is gathered", "another rank has given up")
-                 : BAIStatusOf(BAI_OK);
-}
-
-/* Does a cycle from b to x, vectors of the whole system; levels is not NULL where this rank works */
-PetscErrorCode BAIGatheredApply(BAIGathered G, BAILevels levels, const BAIScalar *b, BAIScalar *x)
-{
-  BAIStatus status = BAIStatusOf(BAI_OK);
-  Message   m      = {.ends = 1};
+  Message m = {.ends = 1};
 
   PetscFunctionBegin;
-  if (levels) status = BAILevelsApply(levels, b, x);
-  m.code = status.code;
-  PetscCall(Tell(G, &m));
-  PetscCall(BAICheckStatus(G->bai, EndOf(G, &m, status)));
+  *status = levels ? BAILevelsApply(levels, b, x) : BAIStatusOf(BAI_OK);
+  PetscCall(Tell(G, &m, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,6 +266,7 @@ typedef struct {
   BAILevelsMonitor monitor;
   void            *context;
   PetscErrorCode   code;
+  PetscBool        ended; /* the others know that the solve has ended */
 } Watched;
 
 /* Calls the monitor, and waits until all ranks of the group have copied x if they did */
@@ -280,40 +285,48 @@ static PetscErrorCode CallMonitor(Watched *w, const Message *m, int *stop)
 /* The monitor of the rank that works */
 static int Watch(void *context, BAIInt its, BAIReal rnorm)
 {
-  Watched *w    = (Watched *)context;
-  Message  m    = {.its = its, .rnorm = rnorm};
-  int      stop = 1;
+  Watched  *w      = (Watched *)context;
+  Message   m      = {.its = its, .rnorm = rnorm};
+  BAIStatus status = BAIStatusOf(BAI_OK);
+  int       stop   = 1;
 
-  w->code = Tell(w->G, &m);
-  if (!w->code) w->code = CallMonitor(w, &m, &stop);
-  return stop;
+  w->code = Tell(w->G, &m, &status);
+  if (!w->code) w->code = BAICheckStatus(w->G->bai, status);
+  if (w->code) w->ended = PETSC_TRUE;
+  else w->code = CallMonitor(w, &m, &stop);
+  return stop || w->code;
 }
 
 /* BAILevelsSolve() of the whole system: the rank that works does it, and all ranks call the monitor, unless it is
    NULL */
 PetscErrorCode BAIGatheredSolve(BAIGathered G, BAILevels levels, const BAIScalar *b, BAIScalar *x, int guess_zero,
-                                const BAITolerances *t, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+                                const BAITolerances *t, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s,
+                                BAIStatus *status)
 {
-  const PetscBool alone  = (PetscBool)(G->group == MPI_COMM_NULL);
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-  Watched         w      = {G, monitor, context, PETSC_SUCCESS};
-  Message         m      = {.ends = 1};
-  int             stop   = 0;
+  const PetscBool alone = (PetscBool)(G->group == MPI_COMM_NULL);
+  Watched         w     = {G, monitor, context, PETSC_SUCCESS, PETSC_FALSE};
+  Message         m     = {.ends = G->works};
+  int             stop  = 0;
 
   PetscFunctionBegin;
+  *status = BAIStatusOf(BAI_OK);
   if (levels)
-    status = BAILevelsSolve(levels, b, x, guess_zero, t, monitor && !alone ? Watch : monitor, alone ? context : &w, s);
-  PetscCall(w.code);
-  m.code     = status.code;
+    *status = BAILevelsSolve(levels, b, x, guess_zero, t, monitor && !alone ? Watch : monitor, alone ? context : &w, s);
+  if (w.code && !status->code) *status = BAIStatusBecause(BAI_ERR_ABSENT, "a monitor", "has failed");
   m.solution = *s;
-  if (!levels) m.ends = 0;
   do {
-    PetscCall(Tell(G, &m));
+    if (!w.ended) PetscCall(Tell(G, &m, status));
     if (!m.ends) PetscCall(CallMonitor(&w, &m, &stop));
   } while (!m.ends);
   *s = m.solution;
-  PetscCall(BAICheckStatus(G->bai, EndOf(G, &m, status)));
+  PetscCall(w.code);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether single ranks do the work; otherwise each rank does all of it */
+PetscBool BAIGatheredIsShared(const struct BAIGathered_ *G)
+{
+  return BAIWholeIsShared(G->whole);
 }
 
 /* Gives ranks that wait the properties of the levels */

@@ -49,8 +49,8 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
   PetscCall(PCDestroy(&h->jacobi));
   PetscCall(BAIScalingReset(&h->scaling));
   PetscCall(BAIFieldsReset(&h->fields));
-  h->ready = PETSC_FALSE;
-  h->of.id = 0;
+  h->ready = h->cannot_share = PETSC_FALSE;
+  h->of.id                   = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,6 +238,8 @@ static PetscErrorCode ShareWhole(BAI *bai, Mat A)
   PetscFunctionBegin;
   PetscCall(BAIGatheredCreate(bai, h->backend, &h->plan, &h->p, &h->gathered));
   if (h->gathered) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!bai->origin, PetscObjectComm(bai->obj), PETSC_ERR_LIB,
+             "Ranks cannot access each other's memory for the transposed matrix, as they do for the matrix");
   h->cannot_share = PETSC_TRUE;
   PetscCall(PetscMemzero(&h->plan, sizeof(h->plan)));
   PetscCall(MatGetOwnershipRange(A, &first, NULL));
@@ -396,7 +398,7 @@ static PetscErrorCode TakeError(BAI *bai, Mat A, BAIStatus mine, PetscBool *none
   BAIHierarchy h = bai->hierarchy;
 
   PetscFunctionBegin;
-  if (h->gathered) { /* the owner of the row reports it */
+  if (h->plan.wanted) { /* the owner of the row reports it */
     PetscInt row = mine.code == BAI_ERR_DIAGONAL ? (PetscInt)mine.row : -1;
 
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &row, 1, MPIU_INT, MPI_MAX, PetscObjectComm(bai->obj)));
@@ -407,7 +409,6 @@ static PetscErrorCode TakeError(BAI *bai, Mat A, BAIStatus mine, PetscBool *none
   PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
   *none = (PetscBool)!h->finite;
   if (*none) { /* as in a Newton step that goes too far */
-    BAILevelsDestroy(&h->levels);
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
     h->ready = PETSC_FALSE;
     PetscCall(PetscInfo(bai->obj, "A diagonal entry is infinite or NaN: there are no levels\n"));
@@ -469,16 +470,15 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   h->backend             = r.backend;
   bai->relax.use.backend = r.backend; /* for error messages */
   PetscCall(PetscMemcpy(&h->p, &r.p, sizeof(r.p)));
-  h->plan = r.gathered;
-  code    = RenewLevels(bai, given, A, r.garray, &work, &mine);
-  if (!code && mine.code) BAILevelsDestroy(&h->levels);
-  bad = BadnessOf(mine);
+  PetscCall(PetscMemcpy(&h->plan, &r.gathered, sizeof(h->plan)));
+  code = RenewLevels(bai, given, A, r.garray, &work, &mine);
+  bad  = BadnessOf(mine);
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
+  if (bad) PetscCall(DestroyLevels(h));
   if (bad == BAD_CHIP) {
-    BAILevelsDestroy(&h->levels);
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
     PetscCall(BAIVersionOf((PetscObject)given, &h->of));
     h->ready = PETSC_TRUE;
@@ -488,10 +488,8 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
     PetscCall(TakeError(bai, A, mine, &none));
     if (none) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (bad) {
-    BAILevelsDestroy(&h->levels);
-    PetscCall(SetUpJacobi(bai, A));
-  } else PetscCall(PCDestroy(&h->jacobi));
+  if (bad) PetscCall(SetUpJacobi(bai, A));
+  else PetscCall(PCDestroy(&h->jacobi));
   if (work == WORK_LEVELS) h->seconds = end - start;
   PetscCall(BAIVersionOf((PetscObject)given, &h->of));
   PetscCall(TakeInfo(bai, A));
@@ -588,7 +586,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
                       h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
   if (h->chip) { /* the residuals must be those of the unscaled matrix, so it stays off the chip */
     PetscCall(BAIScalingReset(&h->scaling));
-    BAILevelsDestroy(&h->levels);
+    PetscCall(DestroyLevels(h));
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -656,7 +654,7 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
   else {
     PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
     if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-    if (h->gathered) PetscCall(BAIGatheredApply(h->gathered, h->levels, v.barray, v.xarray));
+    if (h->gathered) PetscCall(BAIGatheredApply(h->gathered, h->levels, v.barray, v.xarray, &status));
     else if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
     if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
     PetscCall(BAIHierarchyUnbind(bai, z, &v));

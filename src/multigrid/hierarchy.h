@@ -61,7 +61,7 @@ struct BAIHierarchy_ {
   /* The levels */
   PetscBool           ready;        /* levels are set up on all ranks */
   PetscBool           finite;       /* all diagonal entries are finite; otherwise there are no levels */
-  BAILevels           levels;       /* NULL if none are set up, or this rank has no rows */
+  BAILevels           levels;       /* NULL if none are set up, this rank has no rows, or another one works */
   BAIRankLevels       ranks;        /* levels across several ranks, or NULL */
   BAIGatheredPlan     plan;         /* of gathered */
   BAIGathered         gathered;     /* the whole system, of which single ranks have the levels, or NULL */
@@ -164,9 +164,10 @@ PETSC_INTERN PetscErrorCode BAIRankLevelsError(BAIRankLevels);
 /* whole.c */
 typedef BAIStatus           BAIStoreRows(void *context, const BAIPart *); /* stores the rows of this rank in a part */
 PETSC_INTERN PetscErrorCode BAIWholeCreate(BAI *, BAIBackend, void *stream, PetscInt, PetscInt, int, size_t[],
-                                           BAIMailboxUse, BAIWhole *);
+                                           BAIMailboxUse, PetscBool, BAIWhole *);
 PETSC_INTERN PetscErrorCode BAIWholeRows(BAIWhole, const BAIInt *, PetscBool, BAIStoreRows *, void *);
-PETSC_INTERN PetscErrorCode BAIWholeBring(BAIWhole, size_t, const BAIScalar *);
+PETSC_INTERN PetscErrorCode BAIWholeMeet(BAIWhole);
+PETSC_INTERN PetscErrorCode BAIWholeBring(BAIWhole, int, const size_t[], const BAIScalar *const[]);
 PETSC_INTERN PetscErrorCode BAIWholeReturn(const struct BAIWhole_ *, const BAIScalar *, BAIScalar *);
 PETSC_INTERN PetscErrorCode BAIWholeDestroy(BAIWhole *);
 PETSC_INTERN PetscBool      BAIWholeWorks(const struct BAIWhole_ *);
@@ -185,9 +186,11 @@ PETSC_INTERN PetscErrorCode BAIGatheredMode(BAIGathered, int, const BAIScalar **
 PETSC_INTERN PetscErrorCode BAIGatheredBring(BAIGathered, const BAIScalar *, const BAIScalar *, PetscBool, BAIScalar **,
                                              BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIGatheredReturn(BAIGathered, const BAIScalar *, BAIScalar *);
-PETSC_INTERN PetscErrorCode BAIGatheredApply(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *);
+PETSC_INTERN PetscErrorCode BAIGatheredApply(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *, BAIStatus *);
 PETSC_INTERN PetscErrorCode BAIGatheredSolve(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *, int,
-                                             const BAITolerances *, BAILevelsMonitor, void *, BAILevelsSolution *);
+                                             const BAITolerances *, BAILevelsMonitor, void *, BAILevelsSolution *,
+                                             BAIStatus *);
+PETSC_INTERN PetscBool      BAIGatheredIsShared(const struct BAIGathered_ *);
 PETSC_INTERN PetscErrorCode BAIGatheredInfo(BAIGathered, BAILevelsInfo *);
 PETSC_INTERN PetscErrorCode BAIGatheredDestroy(BAIGathered *);
 

@@ -65,7 +65,7 @@ static PetscErrorCode Disconnect(BAIRankLevels R)
   if (!R->mailbox) PetscFunctionReturn(PETSC_SUCCESS);
   if (levels) status = BAILevelsConnect(levels, NULL);
   PetscCallMPI(MPI_Barrier(PetscObjectComm(R->bai->obj)));
-  BAIMailboxRestore(&R->mailbox);
+  PetscCall(BAIMailboxRestore(&R->mailbox));
   PetscCall(BAICheckStatus(R->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -349,7 +349,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
   if (h->levels) BAILevelsInfoGet(h->levels, &info);
   PetscCall(BAIWholeCreate(bai, h->backend, h->p.stream, L->m, (PetscInt)info.level[R->count].nnz, 2, R->vector,
-                           MayWrite(bai, size) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, &R->rest));
+                           MayWrite(bai, size) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, PETSC_FALSE, &R->rest));
   PetscCall(GatherMat(bai, R, PETSC_TRUE, &M));
   PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
@@ -715,7 +715,8 @@ static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
 
   PetscFunctionBegin;
   PetscCall(BAIHierarchyBind(R->bai, r, z, PETSC_TRUE, &v));
-  PetscCall(BAIWholeBring(R->rest, R->vector[0], v.barray));
+  PetscCall(BAIWholeMeet(R->rest)); /* another rank may still do the cycle before */
+  PetscCall(BAIWholeBring(R->rest, 1, R->vector, &(const BAIScalar *){v.barray}));
   PetscCall(SolveRest(R));
   PetscCall(BAIWholeReturn(R->rest, BAIWholeVector(R->rest, R->vector[1]), v.xarray));
   PetscCall(BAIHierarchyUnbind(R->bai, z, &v));

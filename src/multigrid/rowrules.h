@@ -63,16 +63,19 @@ BAI_INLINE void BAIStoreEntry(const BAIPart *part, BAIInt begin, BAIInt at, BAII
 }
 
 /* Stores a row of a rank's part of a matrix, see BAIPart. ghost has the global numbers of ghosts in the memory of the
-   matrix */
+   matrix. Ghosts of the ranks before come first, so that nothing moves if columns ascend in both parts */
 BAI_INLINE void BAIStoreRow(const BAIMatrix *M, const BAIPart *part, const BAIInt *ghost, BAIInt row)
 {
-  const BAIInt own = M->A.i[row], other = M->nghost ? M->B.i[row] : 0, begin = own + other,
-               other_end = M->nghost ? M->B.i[row + 1] : 0;
-  BAIInt at              = begin;
+  const BAIInt other = M->nghost ? M->B.i[row] : 0, other_end = M->nghost ? M->B.i[row + 1] : 0,
+               begin = M->A.i[row] + other;
+  BAIInt at          = begin;
 
-  for (BAIInt k = own; k < M->A.i[row + 1]; k++, at++)
-    BAIStoreEntry(part, begin, at, part->first + M->A.j[k], M->A.a[k]);
-  for (BAIInt k = other; k < other_end; k++, at++) BAIStoreEntry(part, begin, at, ghost[M->B.j[k]], M->B.a[k]);
+  for (BAIInt k = other; k < other_end; k++)
+    if (ghost[M->B.j[k]] < part->first) BAIStoreEntry(part, begin, at++, ghost[M->B.j[k]], M->B.a[k]);
+  for (BAIInt k = M->A.i[row]; k < M->A.i[row + 1]; k++)
+    BAIStoreEntry(part, begin, at++, part->first + M->A.j[k], M->A.a[k]);
+  for (BAIInt k = other; k < other_end; k++)
+    if (ghost[M->B.j[k]] >= part->first) BAIStoreEntry(part, begin, at++, ghost[M->B.j[k]], M->B.a[k]);
   part->i[row] = part->before + at;
 }
 
@@ -80,12 +83,15 @@ BAI_INLINE void BAIStoreRow(const BAIMatrix *M, const BAIPart *part, const BAIIn
 BAI_INLINE void BAIStoreRowOfLevel(const BAIRows *A, const BAIPart *part, const BAIInt *ghost, BAIIndex row)
 {
   const BAIIndex begin = A->i[row], end = A->i[row + 1];
+  BAIIndex       at = begin;
 
-  for (BAIIndex k = begin; k < end; k++) {
-    const BAIIndex col = A->j[k];
+  for (int later = 0; later < 2; later++)
+    for (BAIIndex k = begin; k < end; k++) {
+      const BAIIndex j   = A->j[k];
+      const BAIInt   col = j < A->n ? part->first + j : ghost[j - A->n];
 
-    BAIStoreEntry(part, begin, k, col < A->n ? part->first + col : ghost[col - A->n], A->a[k]);
-  }
+      if ((col >= part->first) == later) BAIStoreEntry(part, begin, at++, col, A->a[k]);
+    }
   part->i[row] = part->before + end;
 }
 

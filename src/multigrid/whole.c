@@ -48,14 +48,13 @@ static PetscErrorCode FindParts(BAIWhole W, PetscInt n, PetscInt nnz)
 }
 
 /* Creates memory for a matrix, of which this rank has n rows with nnz entries, and for count vectors, whose offsets it
-   returns. use tells whose memory that is; BAI_MAILBOX_NONE, or if mailboxes are not possible, each rank's own.
-   Collective */
+   returns. use tells whose memory that is. With BAI_MAILBOX_NONE, or if mailboxes are not possible, it is each rank's
+   own; unless must_share, which then leads to NULL on all ranks. Collective */
 PetscErrorCode BAIWholeCreate(BAI *bai, BAIBackend backend, void *stream, PetscInt n, PetscInt nnz, int count,
-                              size_t vector[], BAIMailboxUse use, BAIWhole *whole)
+                              size_t vector[], BAIMailboxUse use, PetscBool must_share, BAIWhole *whole)
 {
-  BAISharedHandle handle;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-  BAIWhole        W;
+  BAIStatus status = BAIStatusOf(BAI_OK);
+  BAIWhole  W;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&W));
@@ -71,21 +70,23 @@ PetscErrorCode BAIWholeCreate(BAI *bai, BAIBackend backend, void *stream, PetscI
   for (int k = 0; k < count; k++) vector[k] = Place(W, (size_t)W->rows[W->size], sizeof(BAIScalar));
   if (use != BAI_MAILBOX_NONE) PetscCall(BAIMailboxGet(bai, backend, W->bytes, use, &W->mailbox));
   W->worker = W->mailbox ? BAIMailboxOwner(W->mailbox, W->rank) : W->rank;
-  if (!W->mailbox) status = BAISharedCreate(backend, W->bytes, &W->alone, &handle);
-  if (!W->mailbox) BAISharedOpened(backend, &W->alone);
-  *whole = W;
+  *whole    = W;
+  if (W->mailbox) PetscFunctionReturn(PETSC_SUCCESS);
+  if (must_share) PetscCall(BAIWholeDestroy(whole));
+  else status = BAISharedCreate(backend, W->bytes, &W->alone, NULL);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All ranks call it, after they have stopped to use the memory */
+/* Collective, when no rank uses the memory any longer but in its stream */
 PetscErrorCode BAIWholeDestroy(BAIWhole *whole)
 {
   BAIWhole W = *whole;
 
   PetscFunctionBegin;
   if (!W) PetscFunctionReturn(PETSC_SUCCESS);
-  BAIMailboxRestore(&W->mailbox);
+  PetscCall(BAICheckStatus(W->bai, BAISharedWait(W->backend, W->stream)));
+  PetscCall(BAIMailboxRestore(&W->mailbox));
   PetscCall(BAICheckStatus(W->bai, BAISharedClose(W->backend, &W->alone)));
   PetscCall(PetscFree2(W->rows, W->entries));
   PetscCall(PetscFree(*whole));
@@ -196,13 +197,26 @@ static PetscErrorCode Meet(const struct BAIWhole_ *W, BAIStatus status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings together the parts of a vector of the whole, from these addresses, which may be on the host, on all ranks.
-   Nobody may use the vector any longer. Collective */
-PetscErrorCode BAIWholeBring(BAIWhole W, size_t offset, const BAIScalar *from)
+/* Waits until all ranks have done all earlier work. Collective */
+PetscErrorCode BAIWholeMeet(BAIWhole W)
 {
   PetscFunctionBegin;
-  if (W->mailbox) PetscCall(Meet(W, Send(W, W->rows, offset, sizeof(*from), from)));
-  else PetscCall(Gather(W, W->rows, offset, sizeof(*from), from));
+  PetscCall(Meet(W, BAIStatusOf(BAI_OK)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings together the parts of vectors of the whole, from these addresses, which may be on the host, on all ranks.
+   Nobody may use the vectors any longer. Collective */
+PetscErrorCode BAIWholeBring(BAIWhole W, int count, const size_t offset[], const BAIScalar *const from[])
+{
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  for (int k = 0; k < count; k++) {
+    if (!W->mailbox) PetscCall(Gather(W, W->rows, offset[k], sizeof(BAIScalar), from[k]));
+    else if (!status.code) status = Send(W, W->rows, offset[k], sizeof(BAIScalar), from[k]);
+  }
+  if (W->mailbox) PetscCall(Meet(W, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

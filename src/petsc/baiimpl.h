@@ -182,10 +182,10 @@ typedef struct BAIMailbox_ *BAIMailbox;
 typedef enum {
   BAI_MAILBOX_NONE,
   BAI_MAILBOX_OF_RANKS,  /* each rank has one, and a device of its own, as kernels wait for those of other ranks */
-  BAI_MAILBOX_OF_DEVICES /* the first rank of each device has one */
+  BAI_MAILBOX_OF_DEVICES /* the first rank of each device has one, or if these are of several kinds, the first rank */
 } BAIMailboxUse;
 PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailboxUse, BAIMailbox *);
-PETSC_INTERN void           BAIMailboxRestore(BAIMailbox *);
+PETSC_INTERN PetscErrorCode BAIMailboxRestore(BAIMailbox *);
 PETSC_INTERN void          *BAIMailboxOf(const struct BAIMailbox_ *, PetscMPIInt);
 PETSC_INTERN PetscMPIInt    BAIMailboxOwner(const struct BAIMailbox_ *, PetscMPIInt);
 PETSC_INTERN MPI_Comm       BAIMailboxSharers(const struct BAIMailbox_ *);

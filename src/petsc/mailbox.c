@@ -1,10 +1,14 @@
 /*
-   Mailboxes: memory of each rank of a communicator that all others write to. Opening another process's memory takes
-   milliseconds, so restored mailboxes are kept for reuse
+   Mailboxes: memory of each rank of a communicator, or of the first rank of each device, that all others write to.
+   Opening another process's memory takes milliseconds, so restored mailboxes are kept for reuse, unless they are large
 */
 #include "baiimpl.h"
 #include "../relaxation/shared.h"
 #include <string.h>
+
+enum {
+  KEPT = 1 << 28 /* bytes of the largest mailbox that is kept */
+};
 
 struct BAIMailbox_ {
   MPI_Comm         comm;
@@ -13,8 +17,8 @@ struct BAIMailbox_ {
   size_t           bytes; /* size of the memory of each rank that has some */
   PetscMPIInt      size, rank;
   BAISharedDevice *device;  /* device of each rank */
-  PetscMPIInt     *owner;   /* for each rank, the first one with the same device */
-  MPI_Comm         sharers; /* the ranks with the device of this one, or MPI_COMM_NULL if it has its own */
+  PetscMPIInt     *owner;   /* of each rank, see BAIMailboxOwner() */
+  MPI_Comm         sharers; /* the ranks with the owner of this one, or MPI_COMM_NULL if it is the only one */
   PetscBool        taken;
   BAIShared       *shared; /* memory of each rank; NULL if it is not open */
   BAIMailbox       next;
@@ -75,11 +79,11 @@ PetscErrorCode BAIMailboxDestroyAll(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Opens the memory of all other ranks, whose handles are given; after an error that of some ranks is open */
+/* Opens the memory of all other owners, whose handles are given; after an error that of some is open */
 static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
 {
   for (PetscMPIInt k = 0; k < m->size; k++) {
-    if (k == m->rank) continue;
+    if (k == m->rank || m->owner[k] != k) continue;
     const BAIStatus status = BAISharedOpen(m->backend, &handle[k], &m->shared[k]);
 
     if (status.code) return status;
@@ -87,17 +91,21 @@ static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
   return BAIStatusOf(BAI_OK);
 }
 
-/* Takes the devices of all ranks, and finds which ranks share one */
+/* Takes the devices of all ranks, and finds the owners: the first rank of each device, or if the devices are of several
+   kinds, the first of all */
 static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
 {
   PetscMPIInt alone = 1, every;
+  PetscBool   alike = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(m->size, &m->device, m->size, &m->owner));
   for (PetscMPIInt k = 0; k < m->size; k++) {
     m->device[k] = letter[k].device;
+    if (m->device[k].kind != m->device[0].kind) alike = PETSC_FALSE;
     for (m->owner[k] = 0; memcmp(&m->device[k], &m->device[m->owner[k]], sizeof(*m->device));) m->owner[k]++;
   }
+  for (PetscMPIInt k = 0; k < m->size && !alike && m->use == BAI_MAILBOX_OF_DEVICES; k++) m->owner[k] = 0;
   for (PetscMPIInt k = 0; k < m->size; k++)
     if (k != m->rank && m->owner[k] == m->owner[m->rank]) alone = 0;
   m->sharers = MPI_COMM_NULL;
@@ -113,8 +121,8 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse 
 {
   const MPI_Comm  comm = PetscObjectComm(bai->obj);
   BAIMailbox      m;
-  BAISharedHandle mine = {0}, *handle;
-  BAIStatus       status;
+  BAISharedHandle mine   = {{0}}, *handle;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
   PetscBool       can;
 
   PetscFunctionBegin;
@@ -127,7 +135,7 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse 
   PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
   PetscCall(TakeDevices(m, letter));
   PetscCall(PetscCalloc1(m->size, &m->shared));
-  status = BAISharedCreate(backend, m->owner[m->rank] == m->rank ? bytes : 1, &m->shared[m->rank], &mine);
+  if (m->owner[m->rank] == m->rank) status = BAISharedCreate(backend, bytes, &m->shared[m->rank], &mine);
   PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   if (can) {
     PetscCall(PetscMalloc1(m->size, &handle));
@@ -155,8 +163,8 @@ static PetscBool Fits(const struct BAIMailbox_ *m, MPI_Comm comm, BAIBackend bac
   return PETSC_TRUE;
 }
 
-/* Gets memory of at least bytes on each rank, or on the first one of each device; NULL on all ranks if they cannot
-   access each other's memory, or if each rank needs a device of its own and some share one. Collective */
+/* Gets memory of at least bytes of the ranks that use says; NULL on all ranks if they cannot access each other's memory,
+   or if each needs a device of its own and some share one. Collective */
 PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailboxUse use, BAIMailbox *mailbox)
 {
   const MPI_Comm comm   = PetscObjectComm(bai->obj);
@@ -164,7 +172,7 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   BAIStatus      status = BAISharedDeviceGet(backend, &mine.device);
   PetscMPIInt    size;
   PetscBool      can = PETSC_TRUE;
-  BAIMailbox     m = all, other = all;
+  BAIMailbox     m = NULL, other = all;
 
   PetscFunctionBegin;
   *mailbox = NULL;
@@ -183,7 +191,8 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
       }
   }
   if (!can) PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
-  while (can && m && !Fits(m, comm, backend, use, bytes, letter)) m = m->next;
+  for (BAIMailbox k = all; k && can; k = k->next)
+    if (Fits(k, comm, backend, use, bytes, letter) && (!m || k->bytes < m->bytes)) m = k;
   /* in the place of one that does not fit, so that these do not become more and more */
   while (other && (other->taken || other->comm != comm || other->backend != backend || other->use != use))
     other = other->next;
@@ -196,11 +205,14 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives back a mailbox that no rank uses any longer, for BAIMailboxGet(). All ranks must do so */
-void BAIMailboxRestore(BAIMailbox *mailbox)
+/* Gives back a mailbox that no rank uses any longer, for BAIMailboxGet(). Collective */
+PetscErrorCode BAIMailboxRestore(BAIMailbox *mailbox)
 {
+  PetscFunctionBegin;
   if (*mailbox) (*mailbox)->taken = PETSC_FALSE;
+  if (*mailbox && (*mailbox)->bytes > KEPT) PetscCall(DestroyMailbox(mailbox));
   *mailbox = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void *BAIMailboxOf(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
@@ -208,13 +220,14 @@ void *BAIMailboxOf(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
   return mailbox->shared[rank].memory;
 }
 
-/* The first rank with the device of a rank */
+/* The rank whose memory serves a rank: itself, or with BAI_MAILBOX_OF_DEVICES the first one with its device, or if
+   devices are of several kinds, the first of all */
 PetscMPIInt BAIMailboxOwner(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
 {
   return mailbox->owner[rank];
 }
 
-/* The ranks with the device of this one, or MPI_COMM_NULL if it has a device of its own */
+/* The ranks with the owner of this one, or MPI_COMM_NULL if it is the only one */
 MPI_Comm BAIMailboxSharers(const struct BAIMailbox_ *mailbox)
 {
   return mailbox->sharers;

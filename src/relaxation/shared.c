@@ -10,10 +10,17 @@ BAIStatus BAISharedDeviceGet(BAIBackend kind, BAISharedDevice *device)
   return BAIStatusOf(kinds[kind]->create ? BAI_OK : BAI_ERR_NOT_BUILT);
 }
 
+BAIStatus BAISharedUse(BAIBackend kind, int device)
+{
+  if (kinds[kind]->use) return kinds[kind]->use(device);
+  return BAIStatusOf(kinds[kind]->create ? BAI_OK : BAI_ERR_NOT_BUILT);
+}
+
 BAIStatus BAISharedCreate(BAIBackend kind, size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {
   memset(shared, 0, sizeof(*shared));
-  memset(handle, 0, sizeof(*handle));
+  if (handle) memset(handle, 0, sizeof(*handle));
+  shared->alone = !handle;
   return kinds[kind]->create ? kinds[kind]->create(bytes, shared, handle) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 

@@ -14,6 +14,7 @@ typedef struct {
   void  *memory; /* NULL: none */
   size_t bytes;
   int    made;     /* created here; otherwise opened */
+  int    alone;    /* without a handle */
   char   name[48]; /* host: name by which it can still be opened */
 } BAIShared;
 
@@ -22,13 +23,16 @@ typedef struct {
   unsigned char bytes[72];
 } BAISharedHandle;
 
+/* What identifies a device, and its kind: other bits for devices whose sums may be in another order */
 typedef struct {
   unsigned char bytes[16];
+  int           kind;
 } BAISharedDevice;
 
 typedef struct {
   BAIStatus (*device)(BAISharedDevice *);                            /* NULL: memory does not belong to a device */
-  BAIStatus (*create)(size_t bytes, BAIShared *, BAISharedHandle *); /* all bytes are 0 */
+  BAIStatus (*use)(int device);                                      /* see BAISharedUse() */
+  BAIStatus (*create)(size_t bytes, BAIShared *, BAISharedHandle *); /* with a handle, all bytes are 0 */
   BAIStatus (*open)(const BAISharedHandle *, BAIShared *);
   void (*opened)(BAIShared *); /* no further rank will open it */
   BAIStatus (*close)(BAIShared *);
@@ -40,7 +44,10 @@ extern const BAISharedOps BAISharedHost, BAISharedCUDA;
 
 /* The current device, on which memory is created, all zero for the host; BAI_ERR_NOT_BUILT without the backend */
 BAIStatus BAISharedDeviceGet(BAIBackend, BAISharedDevice *);
-/* BAI_ERR_PEERS if it fails. Closing memory that is NULL does nothing */
+/* Makes a device current, by its number as in BAILevelsParameters; does nothing for the host */
+BAIStatus BAISharedUse(BAIBackend, int device);
+/* BAI_ERR_PEERS if it fails. Without a handle, NULL, the memory is for this process alone. Closing memory that is NULL
+   does nothing */
 BAIStatus BAISharedCreate(BAIBackend, size_t bytes, BAIShared *, BAISharedHandle *);
 BAIStatus BAISharedOpen(BAIBackend, const BAISharedHandle *, BAIShared *);
 void      BAISharedOpened(BAIBackend, BAIShared *);

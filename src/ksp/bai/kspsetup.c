@@ -279,6 +279,7 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   PetscBool            seq, mpi, given;
   MatInfo              mat;
   Mat                  Ad = A;
+  int                  other;
 
   PetscFunctionBegin;
   *on = PETSC_FALSE;
@@ -286,7 +287,9 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, NULL, NULL));
   if (backend == BAI_BACKEND_AUTO && (seq || mpi)) PetscCall(BAIBackendOf(Ad, &backend));
-  if (backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  other = backend == BAI_BACKEND_CUDA ? 0 : 1;
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
+  if (other) PetscFunctionReturn(PETSC_SUCCESS);
   given = (PetscBool)(BAIOptionsGiven(&k->bai, BAI_OF_BOTH) ||
                       (k->mg && (k->mg->asked || k->mg->hierarchy->aggregates)));
   if (!k->mg || A != P || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||

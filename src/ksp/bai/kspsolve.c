@@ -124,7 +124,7 @@ static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t,
   if (device) PetscCall(BAILogDeviceBegin());
   if (h->gathered)
     PetscCall(BAIGatheredSolve(h->gathered, h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL,
-                               watcher, s));
+                               watcher, s, &status));
   else if (h->levels)
     status = BAILevelsSolve(h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL, watcher, s);
   if (device) PetscCall(BAILogDeviceEnd());

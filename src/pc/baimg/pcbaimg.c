@@ -135,8 +135,10 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
                                      BAIRankLevelsCount(h->ranks)));
   if (h->gathered)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the system is gathered by one rank%s\n",
-                                     h->backend == BAI_BACKEND_CUDA ? " of each GPU" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the system is gathered by %s\n",
+                                     !BAIGatheredIsShared(h->gathered)  ? "each rank"
+                                       : h->backend == BAI_BACKEND_CUDA ? "one rank of each GPU"
+                                                                        : "one rank"));
   if (h->scaling.left)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  for the matrix with its %s scaled\n",
                                      h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));

@@ -13,23 +13,24 @@ typedef struct {
 } Handle;
 
 static_assert(sizeof(Handle) <= sizeof(BAISharedHandle), "a handle holds it");
-static_assert(sizeof(cudaUUID_t) <= sizeof(BAISharedDevice), "it holds what identifies a device");
+static_assert(sizeof(cudaUUID_t) <= sizeof(BAISharedDevice::bytes), "it holds what identifies a device");
 
 /* Gets the identity of the current device, which takes a millisecond, so it is stored */
 static BAIStatus Device(BAISharedDevice *identity)
 {
-  static std::mutex                 mutex;
-  static std::map<int, cudaUUID_t>  known;
-  const std::lock_guard<std::mutex> lock(mutex);
-  int                               device;
-  cudaDeviceProp                    properties;
+  static std::mutex                     mutex;
+  static std::map<int, BAISharedDevice> known;
+  const std::lock_guard<std::mutex>     lock(mutex);
+  int                                   device;
+  cudaDeviceProp                        properties;
 
   CUDATry(cudaGetDevice(&device));
   if (!known.count(device)) {
     CUDATry(cudaGetDeviceProperties(&properties, device));
-    known[device] = properties.uuid;
+    memcpy(known[device].bytes, &properties.uuid, sizeof(properties.uuid));
+    known[device].kind = properties.multiProcessorCount << 16 | properties.major << 8 | properties.minor;
   }
-  memcpy(identity, &known[device], sizeof(known[device]));
+  *identity = known[device];
   return BAIStatusOf(BAI_OK);
 }
 
@@ -48,6 +49,11 @@ static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle
   Handle      h = {};
   cudaError_t error;
 
+  if (!handle) {
+    CUDATry(cudaMalloc(&shared->memory, bytes ? bytes : 1));
+    shared->made = 1;
+    return BAIStatusOf(BAI_OK);
+  }
   h.bytes = (bytes + WHOLE - 1) / WHOLE * WHOLE;
   if (!h.bytes) h.bytes = WHOLE;
   CUDATry(cudaMalloc(&shared->memory, h.bytes));
@@ -99,5 +105,11 @@ static BAIStatus Wait(void *stream)
   return BAIStatusOf(BAI_OK);
 }
 
-extern "C" const BAISharedOps BAISharedCUDA =
-  {.device = Device, .create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};
+extern "C" const BAISharedOps BAISharedCUDA = {.device = Device,
+                                               .use    = BAICUDASetDevice,
+                                               .create = Create,
+                                               .open   = Open,
+                                               .opened = Opened,
+                                               .close  = Close,
+                                               .copy   = Copy,
+                                               .wait   = Wait};

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,10 +51,14 @@ static BAIStatus CreateObject(size_t bytes, BAIShared *shared, BAISharedHandle *
   static _Atomic(unsigned) number;
   Handle                   h = {.bytes = bytes ? bytes : 1};
 
-  (void)snprintf(h.name, sizeof(h.name), "/petscbai-%ld-%u", (long)getpid(), atomic_fetch_add(&number, 1));
-  BAITry(MapObject(h.name, O_CREAT | O_EXCL, h.bytes, &shared->memory));
   shared->bytes = h.bytes;
   shared->made  = 1;
+  if (!handle) {
+    shared->memory = malloc(h.bytes);
+    return BAIStatusOf(shared->memory ? BAI_OK : BAI_ERR_MEMORY);
+  }
+  (void)snprintf(h.name, sizeof(h.name), "/petscbai-%ld-%u", (long)getpid(), atomic_fetch_add(&number, 1));
+  BAITry(MapObject(h.name, O_CREAT | O_EXCL, h.bytes, &shared->memory));
   memcpy(shared->name, h.name, sizeof(h.name));
   memcpy(handle, &h, sizeof(h));
   return BAIStatusOf(BAI_OK);
@@ -77,8 +82,11 @@ static void UnlinkObject(BAIShared *shared)
 
 static BAIStatus CloseObject(BAIShared *shared)
 {
-  UnlinkObject(shared);
-  (void)munmap(shared->memory, shared->bytes);
+  if (shared->alone) free(shared->memory);
+  else {
+    UnlinkObject(shared);
+    (void)munmap(shared->memory, shared->bytes);
+  }
   return BAIStatusOf(BAI_OK);
 }
 

@@ -273,8 +273,9 @@ PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
    8388608 nonzeros, or 134217728 if all ranks share one GPU, and not on hosts.
 
    All ranks must be on one node and able to access each other's memory; otherwise the levels are distributed. They also
-   are with `PCBAIMGSetAggregates()`, -ksp_bai_exchange scatter, and for a matrix on the host whose levels are on a GPU.
-   `PCView()` shows whether the system is gathered.
+   are with `PCBAIMGSetAggregates()` and with -ksp_bai_exchange scatter. A matrix of at most 4096 rows, or with
+   `PCBAIMGSetAggregates()` of 128, is gathered in any case, if necessary by each rank. `PCView()` shows whether and by
+   whom the system is gathered.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
