@@ -163,8 +163,8 @@ static PetscBool Fits(const struct BAIMailbox_ *m, MPI_Comm comm, BAIBackend bac
   return PETSC_TRUE;
 }
 
-/* Gets memory of at least bytes of the ranks that use says; NULL on all ranks if they cannot access each other's memory,
-   or if each needs a device of its own and some share one. Collective */
+/* Gets memory of at least bytes of the ranks that use says; NULL on all ranks if they cannot access each other's
+   memory, or if each needs a device of its own and some share one. Collective */
 PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailboxUse use, BAIMailbox *mailbox)
 {
   const MPI_Comm comm   = PetscObjectComm(bai->obj);
