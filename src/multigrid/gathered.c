@@ -234,8 +234,8 @@ typedef struct {
   BAILevelsSolution solution;
 } Message;
 
-/* Sends a message of the rank that works, when its work in the stream is done, to those that wait for it. status is that
-   of the work, or becomes it */
+/* Sends a message of the rank that works, when its work in the stream is done, to those that wait for it. status is
+   that of the work, or becomes it */
 static PetscErrorCode Tell(const struct BAIGathered_ *G, Message *m, BAIStatus *status)
 {
   PetscFunctionBegin;

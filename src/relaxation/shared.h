@@ -23,7 +23,7 @@ typedef struct {
   unsigned char bytes[72];
 } BAISharedHandle;
 
-/* What identifies a device, and its kind: other bits for devices whose sums may be in another order */
+/* The identity of a device, and its kind, which differs for devices that may add up in another order */
 typedef struct {
   unsigned char bytes[16];
   int           kind;
