@@ -329,10 +329,11 @@ PetscBool BAIGatheredIsShared(const struct BAIGathered_ *G)
   return BAIWholeIsShared(G->whole);
 }
 
-/* Gives ranks that wait the properties of the levels */
+/* Gives ranks that wait the properties of the levels, and adds the memory of the whole */
 PetscErrorCode BAIGatheredInfo(BAIGathered G, BAILevelsInfo *info)
 {
   PetscFunctionBegin;
+  info->bytes += (int64_t)BAIWholeBytes(G->whole);
   if (G->group == MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
   const char *stop = info->stop; /* an address in the process of each rank */
 

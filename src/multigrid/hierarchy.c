@@ -341,10 +341,10 @@ static PetscErrorCode TakeInfo(BAI *bai, Mat A)
     if (!known) PetscCall(BAILooksHermitian(A, &h->hermitian));
   }
   h->negative      = (PetscBool)(found == NEGATIVE);
-  h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
   h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);
   h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
   if (h->gathered) PetscCall(BAIGatheredInfo(h->gathered, &h->info));
+  h->multiple = h->info.levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

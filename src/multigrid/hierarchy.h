@@ -72,9 +72,10 @@ struct BAIHierarchy_ {
   BAILevelsInfo       info;
   PetscBool           hermitian; /* the matrix of all ranks is Hermitian, with a diagonal of one sign */
   PetscBool           negative;  /* the diagonal is negative */
-  PetscReal           multiple;  /* memory of the levels of all ranks, as a multiple of the memory of the matrix */
+  PetscReal           multiple;  /* memory of the levels of all ranks, or of one with the gathered matrix, as a multiple
+                                    of the memory of the matrix */
   PetscLogDouble      seconds;   /* time of the last set-up */
-  double              flops;     /* flops of a cycle on this rank, without the gathered level */
+  double              flops;     /* flops of a cycle on this rank, without the level that all ranks have */
   double              flops_product;
   PetscInt            setups, updates;
 
@@ -170,6 +171,7 @@ PETSC_INTERN PetscErrorCode BAIWholeMeet(BAIWhole);
 PETSC_INTERN PetscErrorCode BAIWholeBring(BAIWhole, int, const size_t[], const BAIScalar *const[]);
 PETSC_INTERN PetscErrorCode BAIWholeReturn(const struct BAIWhole_ *, const BAIScalar *, BAIScalar *);
 PETSC_INTERN PetscErrorCode BAIWholeDestroy(BAIWhole *);
+PETSC_INTERN size_t         BAIWholeBytes(const struct BAIWhole_ *);
 PETSC_INTERN PetscBool      BAIWholeWorks(const struct BAIWhole_ *);
 PETSC_INTERN PetscBool      BAIWholeIsShared(const struct BAIWhole_ *);
 PETSC_INTERN MPI_Comm       BAIWholeGroup(const struct BAIWhole_ *);

@@ -93,6 +93,12 @@ PetscErrorCode BAIWholeDestroy(BAIWhole *whole)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The size of the whole */
+size_t BAIWholeBytes(const struct BAIWhole_ *W)
+{
+  return W->bytes;
+}
+
 /* Whether this rank works with the whole */
 PetscBool BAIWholeWorks(const struct BAIWhole_ *W)
 {
