@@ -25,11 +25,6 @@ typedef struct {
   PetscInt aggregates;     /* on all ranks; 0: last level */
 } Level;
 
-/* Offsets of the parts that each rank contributes to a gathered array */
-typedef struct {
-  PetscMPIInt size, *count, *first;
-} Parts;
-
 struct BAIRankLevels_ {
   BAI            *bai;
   int             last, count; /* last level that ranks made together; number of levels that stay distributed */
@@ -47,13 +42,6 @@ struct BAIRankLevels_ {
   const char     *stop;
   PetscErrorCode  code; /* error of the last function that the engine called */
 };
-
-static PetscErrorCode DestroyParts(Parts *parts)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree2(parts->count, parts->first));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Ends access to the mailboxes, so that they can be used otherwise; collective */
 static PetscErrorCode Disconnect(BAIRankLevels R)
@@ -210,43 +198,6 @@ static int ExchangeMade(void *context, int level, size_t size, const void *sent,
   return ExchangeBy(R, &R->level[level].halo, size, sent, ghosts);
 }
 
-/* Finds how many of something each rank has, mine on this one, and the first one of each rank. Collective */
-static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
-{
-  PetscMPIInt n = (PetscMPIInt)mine;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &parts->size));
-  PetscCall(PetscMalloc2(parts->size, &parts->count, parts->size + 1, &parts->first));
-  PetscCallMPI(MPI_Allgather(&n, 1, MPI_INT, parts->count, 1, MPI_INT, comm));
-  parts->first[0] = 0;
-  for (PetscMPIInt k = 0; k < parts->size; k++) parts->first[k + 1] = parts->first[k] + parts->count[k];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gathers the parts of an array of all ranks on each rank. Collective */
-static PetscErrorCode Gather(MPI_Comm comm, const Parts *parts, MPI_Datatype type, const void *mine, void *all)
-{
-  PetscMPIInt rank;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Allgatherv(mine, parts->count[rank], type, all, parts->count, parts->first, type, comm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Copies an array of a level of this rank to the host. All ranks return an error if one of them does */
-static PetscErrorCode Get(BAI *bai, BAILevelsArray array, int l, PetscInt count, void *to)
-{
-  const BAILevels levels = bai->hierarchy->levels;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-
-  PetscFunctionBegin;
-  if (levels && count) status = BAILevelsGet(levels, array, l, (BAIInt)count, NULL, to);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Stores the rows of the level that is gathered as a part of the whole */
 static BAIStatus StoreLevel(void *context, const BAIPart *part)
 {
@@ -271,36 +222,27 @@ static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, PetscBool pattern, BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gathers an array of a level on each rank: columns entries of a type for each row. Aggregates get global numbers. mine
-   is work space for the part of this rank */
-static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, PetscInt columns,
-                                  MPI_Datatype type, void *mine, void *all)
+/* Gathers an array of a level on each rank: size bytes for each row, which the caller frees. Aggregates get global
+   numbers */
+static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, size_t size, void *all)
 {
-  const MPI_Comm comm = PetscObjectComm(bai->obj);
-  const Level   *L    = &R->level[l];
-  PetscInt      *rows = (PetscInt *)mine;
-  Parts          parts;
+  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  const Level    *L      = &R->level[l];
+  const BAILevels levels = bai->hierarchy->levels;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscMPIInt    *first;
+  char           *to;
 
   PetscFunctionBegin;
-  PetscCall(Get(bai, array, l, L->m, mine));
-  for (PetscInt k = 0; k < L->m && array == BAI_ARRAY_AGGREGATE; k++)
-    if (rows[k] >= 0) rows[k] += L[1].first;
-  PetscCall(CreateParts(comm, L->m * columns, &parts));
-  PetscCall(Gather(comm, &parts, type, mine, all));
-  PetscCall(DestroyParts(&parts));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gathers an array of numbers of rows of level l; the caller frees all */
-static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, PetscInt **all)
-{
-  PetscInt *mine;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(R->level[l].m, &mine));
-  PetscCall(PetscMalloc1(R->level[l].rows, all));
-  PetscCall(GatherArray(bai, R, array, l, 1, MPIU_INT, mine, *all));
-  PetscCall(PetscFree(mine));
+  PetscCall(PetscMalloc1((size_t)L->rows * size, &to));
+  *(void **)all = to;
+  if (levels && L->m) status = BAILevelsGet(levels, array, l, (BAIInt)L->m, NULL, to + (size_t)L->first * size);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  for (PetscInt k = L->first; k < L->first + L->m && array == BAI_ARRAY_AGGREGATE; k++)
+    if (((PetscInt *)(void *)to)[k] >= 0) ((PetscInt *)(void *)to)[k] += L[1].first;
+  PetscCall(BAIFindFirst(comm, L->m, &first));
+  PetscCall(BAIGatherInPlace(comm, first, size, to));
+  PetscCall(PetscFree(first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,19 +250,17 @@ static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, BAILevelsArray ar
    the caller frees all */
 static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
 {
-  const Level   *L     = &R->level[R->last];
-  const PetscInt modes = (PetscInt)p->modes;
-  PetscScalar   *mine, *by_rows;
+  const PetscInt rows = R->level[R->last].rows, modes = (PetscInt)p->modes;
+  PetscScalar   *by_rows;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(L->m * modes, &mine, L->rows * modes, &by_rows));
-  PetscCall(PetscMalloc1(L->rows * modes, all));
-  PetscCall(GatherArray(bai, R, BAI_ARRAY_MODES, R->last, modes, MPIU_SCALAR, mine, by_rows));
+  PetscCall(GatherArray(bai, R, BAI_ARRAY_MODES, R->last, (size_t)modes * sizeof(**all), &by_rows));
+  PetscCall(PetscMalloc1(rows * modes, all));
   for (PetscInt k = 0; k < modes; k++) {
-    p->mode[k] = (const BAIScalar *)*all + k * L->rows;
-    for (PetscInt row = 0; row < L->rows; row++) (*all)[k * L->rows + row] = by_rows[row * modes + k];
+    p->mode[k] = (const BAIScalar *)*all + k * rows;
+    for (PetscInt row = 0; row < rows; row++) (*all)[k * rows + row] = by_rows[row * modes + k];
   }
-  PetscCall(PetscFree2(mine, by_rows));
+  PetscCall(PetscFree(by_rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,9 +295,9 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   p.given = 0;
   for (int l = R->count; l < R->last; l++)
-    PetscCall(GatherNumbers(bai, R, BAI_ARRAY_AGGREGATE, l, &numbers[p.given++]));
+    PetscCall(GatherArray(bai, R, BAI_ARRAY_AGGREGATE, l, sizeof(PetscInt), &numbers[p.given++]));
   if (p.modes) PetscCall(GatherModes(bai, R, &p, &modes));
-  else if (p.fields > 1) PetscCall(GatherNumbers(bai, R, BAI_ARRAY_FIELD, R->last, &field));
+  else if (p.fields > 1) PetscCall(GatherArray(bai, R, BAI_ARRAY_FIELD, R->last, sizeof(PetscInt), &field));
   if (p.modes && R->count) p.fields = p.modes;
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;

@@ -30,23 +30,6 @@ static size_t Place(BAIWhole W, size_t count, size_t size)
   return at;
 }
 
-/* Finds the parts of all ranks, n rows with nnz entries of this one. Collective */
-static PetscErrorCode FindParts(BAIWhole W, PetscInt n, PetscInt nnz)
-{
-  PetscMPIInt mine[2] = {(PetscMPIInt)n, (PetscMPIInt)nnz}, *all;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc2(W->size + 1, &W->rows, W->size + 1, &W->entries));
-  PetscCall(PetscMalloc1(2 * W->size, &all));
-  PetscCallMPI(MPI_Allgather(mine, 2, MPI_INT, all, 2, MPI_INT, PetscObjectComm(W->bai->obj)));
-  for (PetscMPIInt k = 0; k < W->size; k++) {
-    W->rows[k + 1]    = W->rows[k] + all[2 * k];
-    W->entries[k + 1] = W->entries[k] + all[2 * k + 1];
-  }
-  PetscCall(PetscFree(all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Creates memory for a matrix, of which this rank has n rows with nnz entries, and for count vectors, whose offsets it
    returns. use tells whose memory that is. With BAI_MAILBOX_NONE, or if mailboxes are not possible, it is each rank's
    own; unless must_share, which then leads to NULL on all ranks. Collective */
@@ -63,7 +46,8 @@ PetscErrorCode BAIWholeCreate(BAI *bai, BAIBackend backend, void *stream, PetscI
   W->stream  = stream;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &W->size));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm(bai->obj), &W->rank));
-  PetscCall(FindParts(W, n, nnz));
+  PetscCall(BAIFindFirst(PetscObjectComm(bai->obj), n, &W->rows));
+  PetscCall(BAIFindFirst(PetscObjectComm(bai->obj), nnz, &W->entries));
   W->i = Place(W, (size_t)W->rows[W->size] + 1, sizeof(BAIInt));
   W->j = Place(W, (size_t)W->entries[W->size], sizeof(BAIInt));
   W->a = Place(W, (size_t)W->entries[W->size], sizeof(BAIScalar));
@@ -88,7 +72,8 @@ PetscErrorCode BAIWholeDestroy(BAIWhole *whole)
   PetscCall(BAICheckStatus(W->bai, BAISharedWait(W->backend, W->stream)));
   PetscCall(BAIMailboxRestore(&W->mailbox));
   PetscCall(BAICheckStatus(W->bai, BAISharedClose(W->backend, &W->alone)));
-  PetscCall(PetscFree2(W->rows, W->entries));
+  PetscCall(PetscFree(W->rows));
+  PetscCall(PetscFree(W->entries));
   PetscCall(PetscFree(*whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,40 +151,31 @@ static BAIStatus Send(const struct BAIWhole_ *W, const PetscMPIInt first[], size
   return BAIStatusOf(BAI_OK);
 }
 
-/* The same by MPI through the host. Collective */
-static PetscErrorCode Gather(const struct BAIWhole_ *W, const PetscMPIInt first[], size_t offset, size_t size,
-                             const void *from)
-{
-  const PetscMPIInt rank = W->rank;
-  const size_t      mine = (size_t)(first[rank + 1] - first[rank]) * size, total = (size_t)first[W->size] * size;
-  char             *all;
-  PetscMPIInt      *count;
-  MPI_Datatype      type;
-  BAIStatus         status;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2(total, &all, W->size, &count));
-  for (PetscMPIInt k = 0; k < W->size; k++) count[k] = first[k + 1] - first[k];
-  status = BAISharedCopy(W->backend, all + (size_t)first[rank] * size, from, mine, W->stream);
-  if (!status.code) status = BAISharedWait(W->backend, W->stream);
-  PetscCall(BAIAgree(W->bai, BAICheckStatus(W->bai, status), NULL));
-  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)size, MPI_BYTE, &type));
-  PetscCallMPI(MPI_Type_commit(&type));
-  PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, 0, type, all, count, first, type, PetscObjectComm(W->bai->obj)));
-  PetscCallMPI(MPI_Type_free(&type));
-  status = BAISharedCopy(W->backend, At(W, rank, offset, 0, 0), all, total, W->stream);
-  if (!status.code) status = BAISharedWait(W->backend, W->stream);
-  PetscCall(BAIAgree(W->bai, BAICheckStatus(W->bai, status), NULL));
-  PetscCall(PetscFree2(all, count));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Waits until all ranks have sent, and done all earlier work; status is that of this rank's work. Collective */
 static PetscErrorCode Meet(const struct BAIWhole_ *W, BAIStatus status)
 {
   PetscFunctionBegin;
   if (!status.code) status = BAISharedWait(W->backend, W->stream);
   PetscCall(BAIAgree(W->bai, BAICheckStatus(W->bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same by MPI through the host. Collective */
+static PetscErrorCode Gather(const struct BAIWhole_ *W, const PetscMPIInt first[], size_t offset, size_t size,
+                             const void *from)
+{
+  const PetscMPIInt n = first[W->rank + 1] - first[W->rank];
+  BAIStatus         status;
+  char             *all;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)first[W->size] * size, &all));
+  status = BAISharedCopy(W->backend, all + (size_t)first[W->rank] * size, from, (size_t)n * size, W->stream);
+  PetscCall(Meet(W, status));
+  PetscCall(BAIGatherInPlace(PetscObjectComm(W->bai->obj), first, size, all));
+  status = BAISharedCopy(W->backend, At(W, W->rank, offset, 0, 0), all, (size_t)first[W->size] * size, W->stream);
+  PetscCall(Meet(W, status));
+  PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -207,6 +207,8 @@ PETSC_INTERN PetscErrorCode BAIHaloExchange(BAIHalo *, MPI_Comm, size_t, const v
 PETSC_INTERN PetscErrorCode BAIHaloCoarsen(const BAIHalo *, const PetscInt[], const PetscInt[], BAIHalo *, PetscInt[]);
 PETSC_INTERN PetscErrorCode BAIHaloExpand(BAIHalo *, PetscInt);
 PETSC_INTERN PetscInt       BAIHaloGhosts(const BAIHalo *);
+PETSC_INTERN PetscErrorCode BAIFindFirst(MPI_Comm, PetscInt, PetscMPIInt **);
+PETSC_INTERN PetscErrorCode BAIGatherInPlace(MPI_Comm, const PetscMPIInt[], size_t, void *);
 
 PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);

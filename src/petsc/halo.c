@@ -225,3 +225,36 @@ PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const 
   PetscCall(PetscFree2(list, place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Finds the number of the first of something on each rank, and behind the last, where this rank has n; the caller frees
+   first. Collective */
+PetscErrorCode BAIFindFirst(MPI_Comm comm, PetscInt n, PetscMPIInt **first)
+{
+  PetscMPIInt mine = (PetscMPIInt)n, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscCalloc1(size + 1, first));
+  PetscCallMPI(MPI_Allgather(&mine, 1, MPI_INT, *first + 1, 1, MPI_INT, comm));
+  for (PetscMPIInt k = 0; k < size; k++) (*first)[k + 1] += (*first)[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings together an array, of which each rank has its entries in place: those from first[rank] to first[rank + 1] - 1,
+   of size bytes each. Collective */
+PetscErrorCode BAIGatherInPlace(MPI_Comm comm, const PetscMPIInt first[], size_t size, void *all)
+{
+  PetscMPIInt  ranks, *count;
+  MPI_Datatype type;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &ranks));
+  PetscCall(PetscMalloc1(ranks, &count));
+  for (PetscMPIInt k = 0; k < ranks; k++) count[k] = first[k + 1] - first[k];
+  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)size, MPI_BYTE, &type));
+  PetscCallMPI(MPI_Type_commit(&type));
+  PetscCallMPI(MPI_Allgatherv(MPI_IN_PLACE, 0, type, all, count, first, type, comm));
+  PetscCallMPI(MPI_Type_free(&type));
+  PetscCall(PetscFree(count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
