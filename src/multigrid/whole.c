@@ -160,7 +160,7 @@ static PetscErrorCode Meet(const struct BAIWhole_ *W, BAIStatus status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same by MPI through the host. Collective */
+/* Brings together the parts of an array, from this address on each rank, by MPI through the host. Collective */
 static PetscErrorCode Gather(const struct BAIWhole_ *W, const PetscMPIInt first[], size_t offset, size_t size,
                              const void *from)
 {
