@@ -65,7 +65,7 @@ struct BAIHierarchy_ {
   BAIRankLevels       ranks;        /* levels across several ranks, or NULL */
   BAIGatheredPlan     plan;         /* of gathered */
   BAIGathered         gathered;     /* the whole system, of which single ranks have the levels, or NULL */
-  PetscBool           cannot_share; /* ranks cannot access each other's memory, so that is NULL */
+  PetscBool           cannot_share; /* ranks could not access each other's memory for a gathered system */
   PC                  jacobi;       /* replaces the cycle if a row is too long for levels, otherwise NULL */
   BAIBackend          backend;      /* never auto */
   BAILevelsParameters p;

@@ -160,20 +160,24 @@ static PetscErrorCode Meet(const struct BAIWhole_ *W, BAIStatus status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings together the parts of an array, from this address on each rank, by MPI through the host. Collective */
+/* Brings together the parts of an array, from this address on each rank, by MPI: in place if the array is on the host,
+   else through a copy there. Collective */
 static PetscErrorCode Gather(const struct BAIWhole_ *W, const PetscMPIInt first[], size_t offset, size_t size,
                              const void *from)
 {
-  const PetscMPIInt n = first[W->rank + 1] - first[W->rank];
-  BAIStatus         status;
-  char             *all;
+  const PetscBool device = (PetscBool)(W->backend == BAI_BACKEND_CUDA);
+  const size_t    begin = (size_t)first[W->rank] * size, end = (size_t)first[W->rank + 1] * size;
+  char *const     array  = At(W, W->rank, offset, 0, 0);
+  char           *all    = array;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)first[W->size] * size, &all));
-  status = BAISharedCopy(W->backend, all + (size_t)first[W->rank] * size, from, (size_t)n * size, W->stream);
-  PetscCall(Meet(W, status));
+  if (device) PetscCall(PetscMalloc1((size_t)first[W->size] * size, &all));
+  if (all + begin != from) status = BAISharedCopy(W->backend, all + begin, from, end - begin, W->stream);
+  if (device) PetscCall(Meet(W, status));
   PetscCall(BAIGatherInPlace(PetscObjectComm(W->bai->obj), first, size, all));
-  status = BAISharedCopy(W->backend, At(W, W->rank, offset, 0, 0), all, (size_t)first[W->size] * size, W->stream);
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  status = BAISharedCopy(W->backend, array, all, (size_t)first[W->size] * size, W->stream);
   PetscCall(Meet(W, status));
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
