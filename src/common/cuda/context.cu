@@ -49,6 +49,7 @@ BAIStatus BAICUDAIsReady(void *stream)
 void BAIContextClose(BAIContext *context)
 {
   if (context->reached) (void)cudaEventDestroy(context->reached);
+  BAIPinnedRestore(context->pinned);
   BAICUDAFreeSince(context, 0);
   free(context->owned);
   *context = BAIContext{};
@@ -136,6 +137,18 @@ BAIStatus BAICUDAWait(BAIContext *context)
   return BAIStatusOf(BAI_OK);
 }
 
+BAIStatus BAICUDADownload(BAIContext *context, size_t bytes, const void *from, void *to)
+{
+  const bool few = bytes <= BAI_PINNED_BYTES;
+
+  if (!bytes) return BAIStatusOf(BAI_OK);
+  if (!context->pinned) BAITry(BAIPinnedGet(&context->pinned));
+  CUDATry(cudaMemcpyAsync(few ? context->pinned : to, from, bytes, cudaMemcpyDeviceToHost, context->stream));
+  CUDATry(cudaStreamSynchronize(context->stream));
+  if (few) memcpy(to, context->pinned, bytes);
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Pinning memory takes as long as all the rest of a small set-up, so pinned memory is kept for the next one. Each free
    piece begins with the address of the next */
 static std::mutex idle_mutex;
@@ -144,7 +157,7 @@ static void      *idle;
 BAIStatus BAIPinnedGet(void *pointer)
 {
   enum {
-    PAGE = 4096
+    PAGE = 8 * BAI_PINNED_BYTES
   };
   const std::lock_guard<std::mutex> lock(idle_mutex);
 

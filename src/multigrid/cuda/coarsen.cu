@@ -1,6 +1,7 @@
 /* Aggregates on a device, equal to the bit to the aggregates of host/coarsen.c */
 #include "levels.h"
 #include "../../common/cuda/scan_sort.h"
+#include <algorithm>
 #include <vector>
 
 enum {
@@ -72,12 +73,15 @@ struct Matching {
   const int  *rows;
 };
 
-/* Calls BAIMatchBegin() for all rows, a thread for each; leave is its parameter */
-static __global__ void Begin(BAIMatching m, int leave)
+/* Calls BAIMatchBegin() for all rows, a thread for each; leave is its parameter. Also empties the offers to pairs unless
+   they are NULL */
+static __global__ void Begin(BAIMatching m, uint64_t *to_pairs, int leave)
 {
   const int i = Thread();
 
-  if (i < m.A.n) BAIMatchBegin(&m, i, leave);
+  if (i >= m.A.n) return;
+  BAIMatchBegin(&m, i, leave);
+  if (to_pairs) to_pairs[i] = 0;
 }
 
 /* The row of this team of lanes, or -1 behind the last one */
@@ -228,6 +232,7 @@ static __global__ void Join(BAIMatching m, int *root)
 struct Passes {
   BAIRoom     rooms[6];
   BAIMatching m;
+  uint64_t   *offers; /* room for two offers of each row */
   int        *mate, *root, *pair, *next, *listed, *rows;
 };
 
@@ -236,7 +241,7 @@ static BAIStatus Prepare(BAILevelsState state, const BAIRows &A, Passes *p)
 {
   const size_t n = (size_t)A.n, numbers = n + 1;
 
-  BAITry(p->rooms[0].Get(state, n, &p->m.offer));
+  BAITry(p->rooms[0].Get(state, 2 * n, &p->offers));
   BAITry(p->rooms[1].Get(state, n, &p->m.d));
   BAITry(p->rooms[2].Get(state, (size_t)A.nnz, &p->m.choice));
   BAITry(p->rooms[3].Get(state, 6 * numbers + 2 * n + 1, &p->mate));
@@ -276,19 +281,21 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, 
 {
   const int    team = A.nnz > (int64_t)BAI_MATCH_LONG * A.n ? LARGE_TEAM : TEAM;
   const dim3   grid = BAIGrid(A.n, THREADS), teams = BAIGrid((long long)A.n * team, THREADS);
-  cudaStream_t stream = state->s.stream;
-  BAIMatching &m      = p->m;
+  cudaStream_t stream   = state->s.stream;
+  BAIMatching &m        = p->m;
+  uint64_t    *to_pairs = join ? p->offers + A.n : NULL;
 
   m.A     = A;
+  m.offer = p->offers;
   m.join  = 0;
   m.rough = BAIMatchIsRough(A.nnz, A.n);
-  Begin<<<grid, THREADS, 0, stream>>>(m, leave);
+  Begin<<<grid, THREADS, 0, stream>>>(m, to_pairs, leave);
   FindChoices<<<teams, THREADS, 0, stream>>>({m, rows}, team);
   MakeOffers<<<teams, THREADS, 0, stream>>>(m, team);
   Accept<<<BAIGrid(A.n + 1, THREADS), THREADS, 0, stream>>>(m, p->root);
   if (join) {
-    m.join = 1;
-    CUDATry(cudaMemsetAsync(m.offer, 0, (size_t)A.n * sizeof(*m.offer), stream));
+    m.join  = 1;
+    m.offer = to_pairs;
     OfferToPairs<<<teams, THREADS, 0, stream>>>(m, team);
     Join<<<grid, THREADS, 0, stream>>>(m, p->root);
   }
@@ -296,48 +303,58 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, 
   return BAIStatusOf(BAI_OK);
 }
 
-/* Sets pair to the number of each row's pair or single row, or to -1 for a row in no aggregate, and *pairs to how many
-   they are. number is the prefix sum of the root of Accept(). If field is not NULL, next gets the fields of pairs. If
-   listed is not NULL, it gets the two rows of each pair, the second of which is -1 for a single row, and behind the
-   last one -1 and -1; rows that have joined a pair are not listed */
-static __global__ void NumberPairs(int n, const int *mate, const int *number, int *pair, const int *field, int *next,
-                                   int *listed, int *pairs)
+/* The matrix of a pass and the numbers of its pairs and single rows: pair gets those of the n rows, or -1 for a row in
+   no aggregate, unless it is NULL; the numbers in aggregate of the rows of the level, unless it is NULL, are rows of
+   the matrix, and become those of their pairs. number is the prefix sum of the root of Accept(). If field is not NULL,
+   next gets the fields of pairs. If listed is not NULL, it gets the two rows of each pair, the second of which is -1
+   for a single row, and behind the last one -1 and -1; rows that have joined a pair are not listed */
+struct Pairs {
+  const int *mate, *number;
+  int        n, rows;
+  int       *pair, *aggregate;
+  const int *field;
+  int       *next, *listed;
+};
+
+/* The number of the pair of a row, or -1 */
+static __device__ inline int PairOf(const Pairs &p, int row)
+{
+  return p.mate[row] == -1 ? -1 : p.number[BAIFirstOfPair(p.mate, row)];
+}
+
+/* Numbers pairs, by a thread for each row of the matrix and of the level, and sets *pairs to how many they are */
+static __global__ void NumberPairs(Pairs p, int *pairs)
 {
   const int i = Thread();
 
-  if (i == 0) *pairs = number[n];
-  if (i >= n) return;
-  const int of = mate[i] == -1 ? -1 : number[BAIFirstOfPair(mate, i)];
+  if (i == 0) *pairs = p.number[p.n];
+  if (p.aggregate && i < p.rows && p.aggregate[i] >= 0) p.aggregate[i] = PairOf(p, p.aggregate[i]);
+  if (i >= p.n) return;
+  if (p.pair) p.pair[i] = PairOf(p, i);
+  if (p.listed && i >= p.number[p.n]) p.listed[2LL * i] = p.listed[2LL * i + 1] = -1;
+  if (p.mate[i] < i) return;
+  const int of = p.number[i];
 
-  pair[i] = of;
-  if (listed && i >= number[n]) listed[2LL * i] = listed[2LL * i + 1] = -1;
-  if (mate[i] < i) return;
-  if (field) next[of] = field[i];
-  if (!listed) return;
-  listed[2 * of]     = i;
-  listed[2 * of + 1] = mate[i] > i ? mate[i] : -1;
+  if (p.field) p.next[of] = p.field[i];
+  if (!p.listed) return;
+  p.listed[2 * of]     = i;
+  p.listed[2 * of + 1] = p.mate[i] > i ? p.mate[i] : -1;
 }
 
-/* Replaces each aggregate by the pair that it belongs to */
-static __global__ void Compose(int n, const int *pair, int *aggregate)
-{
-  const int i = Thread();
-
-  if (i < n && aggregate[i] >= 0) aggregate[i] = pair[aggregate[i]];
-}
-
-/* Numbers pairs and single rows in the order of their first rows, which root marks: sets pair to the number of each
-   row, or -1, *p->rows to how many they are, and, unless it is the last pass, p->listed to their rows; field becomes
-   their fields. Overwrites root */
-static BAIStatus TakePairs(BAILevelsState state, int n, int *pair, bool last, Passes *p)
+/* Numbers the pairs and single rows of the matrix of a pass, which has n rows, in the order of their first rows, and
+   puts the aggregates of the level together to those of the pairs; pair is as in Pairs. *p->rows is how many they are,
+   and p->listed has their rows, unless it is the last pass; field becomes their fields. Overwrites root */
+static BAIStatus TakePairs(BAILevelsState state, int n, BAIDeviceLevel *L, int *pair, bool last, Passes *p)
 {
   cudaStream_t stream = state->s.stream;
   const size_t bytes  = (size_t)n * sizeof(int);
+  const Pairs  pairs  = {p->mate,      p->root, n,
+                         L->A.n,       pair,    pair == L->aggregate ? NULL : L->aggregate,
+                         state->field, p->next, last ? NULL : p->listed};
 
   if (state->field) CUDATry(cudaMemsetAsync(p->next, 0, bytes, stream));
   BAITry(BAIScan(&state->s, (long long)n + 1, p->root, p->root));
-  NumberPairs<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, p->mate, p->root, pair, state->field, p->next,
-                                                           last ? NULL : p->listed, p->rows);
+  NumberPairs<<<BAIGrid(std::max(n, L->A.n), THREADS), THREADS, 0, stream>>>(pairs, p->rows);
   CUDATry(cudaGetLastError());
   if (state->field) CUDATry(cudaMemcpyAsync(state->field, p->next, bytes, cudaMemcpyDeviceToDevice, stream));
   return BAIStatusOf(BAI_OK);
@@ -398,12 +415,10 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
   for (int pass = 0; pass < passes; pass++) {
     const bool      last = pass + 1 == passes;
     BAIDeviceLevel *next = &between[pass % 2].level;
-    int *const      to   = pass ? p.pair : L->aggregate;
+    int *const      to   = !pass ? L->aggregate : last ? NULL : p.pair;
 
     BAITry(Match(state, C->A, pass && few ? p.rows : NULL, !pass ? 1 + !(level + state->p.above) : 0, last, &p));
-    BAITry(TakePairs(state, C->A.n, to, last, &p));
-    if (pass) Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, p.pair, L->aggregate);
-    CUDATry(cudaGetLastError());
+    BAITry(TakePairs(state, C->A.n, L, to, last, &p));
     L->m = n;
     if (last && !state->p.modes) BAITry(BAIListAggregates(state, L)); /* before the host waits */
     if (!few || last) BAITry(BAIDownload(&state->s, 1, p.rows, &L->m));

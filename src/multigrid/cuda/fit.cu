@@ -18,14 +18,16 @@ struct LooksTogether {
   }
 };
 
-/* Does BAIGridLookAt() for all rows. Each thread block stores what it finds */
-static __global__ __launch_bounds__(BAI_JOIN_THREADS) void LookAtGrid(BAIRows A, BAINumbering grid, BAIGridLook *looks)
+/* Does BAIGridLookAt() for all rows, and sets *all to what they show; looks and arrived are parameters of BAIJoin() */
+static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void LookAtGrid(BAIRows A, BAINumbering grid,
+                                                                         BAIGridLook *looks, unsigned *arrived,
+                                                                         BAIGridLook *all)
 {
   BAIGridLook look = BAIGridLookNone();
 
   for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x))
     BAIGridLookAt(&A, &grid, row, &look);
-  BAIJoinBlock<BAIGridLook, LooksTogether>(look, looks);
+  BAIJoin<BAIGridLook, LooksTogether>(look, looks, arrived, all);
 }
 
 /* Sets look, on the device, to what the rows of a grid show */
@@ -36,8 +38,7 @@ static BAIStatus LookAtRows(BAILevelsState state, const BAIRows &A, const BAINum
   BAIGridLook *looks;
 
   BAITry(room.Get(state, (size_t)blocks, &looks));
-  LookAtGrid<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, grid, looks);
-  BAIJoinAll<BAIGridLook, LooksTogether><<<1, BAI_JOIN_THREADS, 0, state->s.stream>>>(blocks, looks, look);
+  LookAtGrid<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, grid, looks, state->joined, look);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

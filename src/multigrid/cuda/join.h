@@ -6,7 +6,7 @@
 
 enum {
   BAI_JOIN_THREADS = 256, /* threads of a block that looks at rows */
-  BAI_JOIN_BLOCKS  = 16   /* most thread blocks for each multiprocessor; a thread looks at many rows */
+  BAI_JOIN_BLOCKS  = 4    /* most thread blocks for each multiprocessor; a thread looks at many rows */
 };
 
 /* The number of thread blocks for this number of threads; at most BAI_JOIN_BLOCKS for each multiprocessor, whose
@@ -18,29 +18,30 @@ static inline int BAIJoinBlocks(BAILevelsState state, long long threads)
   return wanted < most ? wanted : most;
 }
 
-/* Joins what the threads of a block have found by the functor Together, and stores the result in found[blockIdx.x]. All
-   BAI_JOIN_THREADS threads of the block call it together. Before a second call in a kernel they need a barrier */
+/* Joins what all threads of a launch have found by the functor Together, always in the same order, and sets *to to the
+   result. All threads call it once, in blocks of BAI_JOIN_THREADS. found has room for the findings of each block;
+   arrived is 0 before and after */
 template <typename T, typename Together>
-static __device__ inline void BAIJoinBlock(T mine, T *found)
+static __device__ inline void BAIJoin(T mine, T *found, unsigned *arrived, T *to)
 {
   using Reduce = cub::BlockReduce<T, BAI_JOIN_THREADS>;
   __shared__ typename Reduce::TempStorage storage;
+  __shared__ bool                         last;
+  const int                               count = (int)gridDim.x;
 
   mine = Reduce(storage).Reduce(mine, Together());
-  if (!threadIdx.x) found[blockIdx.x] = mine;
-}
-
-/* Sets *to to the join of found[0] to found[count - 1], always in the same order. Launched with one thread block of
-   BAI_JOIN_THREADS threads; count is at least 1, and to may be found */
-template <typename T, typename Together>
-static __global__ __launch_bounds__(BAI_JOIN_THREADS) void BAIJoinAll(int count, const T *found, T *to)
-{
-  using Reduce = cub::BlockReduce<T, BAI_JOIN_THREADS>;
-  __shared__ typename Reduce::TempStorage storage;
-  const int                               first = (int)threadIdx.x;
-  T                                       all   = found[first < count ? first : 0];
-
-  for (int k = first + BAI_JOIN_THREADS; k < count; k += BAI_JOIN_THREADS) all = Together()(all, found[k]);
-  all = Reduce(storage).Reduce(all, Together(), count < BAI_JOIN_THREADS ? count : (int)BAI_JOIN_THREADS);
-  if (!threadIdx.x) *to = all;
+  if (!threadIdx.x) {
+    found[blockIdx.x] = mine;
+    __threadfence();
+    last = atomicAdd(arrived, 1u) + 1 == gridDim.x;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  mine = found[(int)threadIdx.x < count ? threadIdx.x : 0];
+  for (int k = (int)threadIdx.x + BAI_JOIN_THREADS; k < count; k += BAI_JOIN_THREADS) mine = Together()(mine, found[k]);
+  mine = Reduce(storage).Reduce(mine, Together(), count < BAI_JOIN_THREADS ? count : (int)BAI_JOIN_THREADS);
+  if (threadIdx.x) return;
+  *to      = mine;
+  *arrived = 0;
 }

@@ -21,6 +21,8 @@ static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix)
 
   if (state->p.resident && !BAIChipHasRoom(&state->s, (long long)matrix->n)) return BAIStatusOf(BAI_ERR_CHIP);
   state->levels = 1;
+  BAITry(BAIKeep(state, 1, &state->joined));
+  CUDATry(cudaMemsetAsync(state->joined, 0, sizeof(*state->joined), state->s.stream));
   BAITry(BAIDeviceTake(state, matrix, &found));
   BAITry(BAIDeviceFindGrid(state, &state->p, L->A, &L->grid));
   if (state->p.resident && !found.zeros && !state->p.all)

@@ -213,6 +213,7 @@ struct BAILevelsState_ {
   BAIReal           over, scale;       /* overcorrection factor; power of two that multiplies A in the levels */
   uint64_t          pattern;
   bool              kept;    /* levels get new values */
+  unsigned         *joined;  /* parameter arrived of BAIJoin() */
   BAIReal          *factors; /* on the device: factors of r and of z in a cycle */
   BAILevelsScalars *scalars;
   BAIReal          *partial; /* partial sums of thread blocks */

@@ -57,10 +57,7 @@ static BAIStatus Stage(BAILevelsState state, BAIMatrix *matrix)
 static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt *nnz)
 {
   *nnz = 0;
-  if (!n || !A.i) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaMemcpyAsync(nnz, A.i + n, sizeof(*nnz), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(BAI_OK);
+  return n && A.i ? BAIDownload(&state->s, 1, A.i + n, nnz) : BAIStatusOf(BAI_OK);
 }
 
 /* Copies a matrix with 32-bit numbers, and the entries of ghosts behind the others of a row. a NULL: without values */
@@ -154,9 +151,11 @@ static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int ro
   if (row >= 0 && lane % LANES == 0) BAILookAtRow(&A, row, d, sum, one, &mine);
 }
 
-/* Examines all rows, a team of lanes each or a warp for long rows. Each thread block stores its findings */
+/* Examines all rows, a team of lanes each or a warp for long rows, and sets *all to the findings; findings and arrived
+   are parameters of BAIJoin() */
 template <int LANES>
-static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, How how, BAIFindings *findings)
+static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, How how, BAIFindings *findings,
+                                                                   unsigned *arrived, BAIFindings *all)
 {
   enum {
     LONG_ROW = 256 /* rows with more entries are shared by a warp */
@@ -174,7 +173,7 @@ static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, Ho
     for (unsigned rest = __ballot_sync(~0u, is_long && lane % LANES == 0); rest; rest &= rest - 1)
       LookAtRow<BAI_LANES>(A, how, (int)base + (__ffs((int)rest) - 1) / LANES, mine);
   }
-  BAIJoinBlock<BAIFindings, FindingsTogether>(mine, findings);
+  BAIJoin<BAIFindings, FindingsTogether>(mine, findings, arrived, all);
 }
 
 /* Examines the matrix and copies the findings to the host */
@@ -187,18 +186,17 @@ static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *fou
   How          how = {state->p.first, NULL, !state->p.like};
   BAIInt      *ghost;
 
-  BAITry(room.Get(state, (size_t)blocks, &device));
+  BAITry(room.Get(state, (size_t)blocks + 1, &device));
   if (A.ghosts) {
     BAITry(ghost_room.Get(state, (size_t)A.ghosts, &ghost));
     CUDATry(cudaMemcpyAsync(ghost, state->p.ghost, (size_t)A.ghosts * sizeof(*ghost), cudaMemcpyHostToDevice,
                             state->s.stream));
     how.ghost = ghost;
   }
-  (teams ? Look<TEAM> : Look<1>)<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device);
-  BAIJoinAll<BAIFindings, FindingsTogether><<<1, BAI_JOIN_THREADS, 0, state->s.stream>>>(blocks, device, device);
+  (teams ? Look<TEAM> : Look<1>)<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device + 1,
+                                                                                             state->joined, device);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(found, device, sizeof(*found), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+  BAITry(BAIDownload(&state->s, 1, device, found));
   found->pattern += BAIHash((uint64_t)A.n);
   return BAIStatusOf(BAI_OK);
 }
@@ -262,17 +260,12 @@ static BAIStatus FindGrid(BAILevelsState state, const BAILevelsParameters *p, co
   std::vector<BAIScalar> a;
   int                    known = 0; /* rows before the first that is too long */
 
-  CUDATry(cudaMemcpyAsync(i.data(), A.i + begin, i.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+  BAITry(BAIDownload(&state->s, i.size(), A.i + begin, i.data()));
   while (known < rows && i[(size_t)known + 1] - i[(size_t)known] <= BAI_GRID_ROW) known++;
   j.resize((size_t)(i[(size_t)known] - i[0]));
   a.resize(j.size());
-  if (!j.empty()) {
-    CUDATry(cudaMemcpyAsync(j.data(), A.j + i[0], j.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
-    CUDATry(
-      cudaMemcpyAsync(a.data(), A.a + i[0], a.size() * sizeof(BAIScalar), cudaMemcpyDeviceToHost, state->s.stream));
-  }
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+  BAITry(BAIDownload(&state->s, j.size(), A.j + i[0], j.data()));
+  BAITry(BAIDownload(&state->s, a.size(), A.a + i[0], a.data()));
   const std::vector<BAIInt> wide_i(i.begin(), i.end()), wide_j(j.begin(), j.end());
 
   *found = BAIGridFind(A.n, p, begin, known, wide_i.data(), wide_j.data(), a.data(), grid);

@@ -2,15 +2,12 @@
 #include "levels.h"
 
 enum {
-  THREADS    = 256,
-  TEAM       = 8,  /* lanes of a row, and */
-  LARGE_TEAM = 32, /* if rows have on average more than */
-  LONG_ROW   = 24  /* this number of entries */
+  THREADS = 256,
+  TEAM    = 8 /* lanes of a row */
 };
 
 /* Overcorrects the couplings of the rows of a coarse matrix, see BAISoftened(), by a team of lanes for each row. Sums
    are in the order of the entries */
-template <int TEAM>
 static __global__ __launch_bounds__(THREADS) void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost,
                                                              BAIReal over)
 {
@@ -39,11 +36,7 @@ static __global__ __launch_bounds__(THREADS) void SoftenRows(BAIRows C, BAISides
 BAIStatus BAISidesSoften(BAILevelsState state, const BAILevelsSide *ghost, BAISides *sides, const BAIRows &C)
 {
   if (!sides->side) return BAIStatusOf(BAI_OK);
-  const bool is_long = C.nnz > (int64_t)LONG_ROW * C.n;
-  const dim3 grid    = BAIGrid((long long)C.n * (is_long ? LARGE_TEAM : TEAM), THREADS);
-  const auto soften  = is_long ? SoftenRows<LARGE_TEAM> : SoftenRows<TEAM>;
-
-  soften<<<grid, THREADS, 0, state->s.stream>>>(C, *sides, ghost, state->over);
+  SoftenRows<<<BAIGrid((long long)C.n * TEAM, THREADS), THREADS, 0, state->s.stream>>>(C, *sides, ghost, state->over);
   CUDATry(cudaGetLastError());
   BAIDrop(state, (size_t)C.nnz, &sides->entries); /* touch and back are behind it */
   BAIDrop(state, (size_t)C.n, &sides->side);
