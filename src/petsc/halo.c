@@ -147,9 +147,9 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists the numbers that are not negative without repetition, in the order of their first occurrence; at[k] is the
-   index of number[k] in the list, or -1. list has room for n numbers. Needs memory for all numbers from the least to
-   the largest one */
+/* Lists the numbers that are not negative without repetition, in the order of their first occurrence; list, unless it
+   is NULL, has room for n numbers. at[k], unless at is NULL, is the index of number[k] in the list, or -1. Needs memory
+   for all numbers from the least to the largest one */
 static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *count, PetscInt list[], PetscInt at[])
 {
   PetscInt least = PETSC_MAX_INT, most = -1, *mark;
@@ -164,13 +164,13 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
   if (most < 0) least = 0;
   PetscCall(PetscCalloc1(most - least + 1, &mark)); /* index of each number in the list, plus 1 */
   for (PetscInt k = 0; k < n; k++) {
-    at[k] = -1;
-    if (number[k] < 0) continue;
-    if (!mark[number[k] - least]) {
-      list[*count]            = number[k];
-      mark[number[k] - least] = ++*count;
+    PetscInt *to = number[k] < 0 ? NULL : &mark[number[k] - least];
+
+    if (to && !*to) {
+      if (list) list[*count] = number[k];
+      *to = ++*count;
     }
-    at[k] = mark[number[k] - least] - 1;
+    if (at) at[k] = to ? *to - 1 : -1;
   }
   PetscCall(PetscFree(mark));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -202,27 +202,25 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,
                               PetscInt of[])
 {
-  PetscInt *list, *place, count;
+  PetscInt count;
 
   PetscFunctionBegin;
   *halo = (BAIHalo){.n = fine->n, .tag = fine->tag};
   PetscCall(PetscMalloc4(fine->n, &halo->rank, fine->n, &halo->first, fine->n, &halo->last, fine->n + 1, &halo->begin));
   PetscCall(PetscMalloc1(fine->sends, &halo->row));
-  PetscCall(PetscMalloc2(BAIHaloGhosts(fine), &list, fine->sends, &place));
   PetscCall(PetscArraycpy(halo->rank, fine->rank, fine->n));
   halo->begin[0] = 0;
   for (PetscMPIInt k = 0; k < fine->n; k++) {
     const PetscInt begin = fine->begin[k], end = fine->begin[k + 1];
 
     halo->first[k] = halo->sends;
-    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends, place));
+    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends, NULL));
     halo->last[k] = halo->sends += count;
-    PetscCall(Unique(end - begin, ghost + begin, &count, list, of + begin));
+    PetscCall(Unique(end - begin, ghost + begin, &count, NULL, of + begin));
     halo->begin[k + 1] = halo->begin[k] + count;
     for (PetscInt g = begin; g < end; g++)
       if (of[g] >= 0) of[g] += halo->begin[k];
   }
-  PetscCall(PetscFree2(list, place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,9 +24,11 @@ BAIStatus BAINumber(BAILevelsState state, int n, int rows, int fields, const int
 
 BAIStatus BAINarrow(BAILevelsState state, size_t n, const BAIInt *from, int *to)
 {
-  const std::vector<int> narrow(from, from + n);
+  const bool             as_it_is = sizeof(BAIInt) == sizeof(int);
+  const std::vector<int> narrow(from, from + (as_it_is ? 0 : n));
+  const void *const      numbers = as_it_is ? static_cast<const void *>(from) : narrow.data();
 
-  if (n) CUDATry(cudaMemcpyAsync(to, narrow.data(), n * sizeof(int), cudaMemcpyHostToDevice, state->s.stream));
+  if (n) CUDATry(cudaMemcpyAsync(to, numbers, n * sizeof(int), cudaMemcpyHostToDevice, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   return BAIStatusOf(BAI_OK);
 }

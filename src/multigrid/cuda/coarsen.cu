@@ -520,22 +520,21 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
 static BAIStatus TakeGhosts(BAILevelsState state, BAIDeviceLevel *L, BAIInt ghosts, const BAIInt *aggregate,
                             const BAIScalar *P)
 {
-  const size_t        n = (size_t)L->A.ghosts, modes = (size_t)state->p.modes;
-  std::vector<BAIInt> of(n), number(n), members((size_t)ghosts);
+  const size_t     n = (size_t)L->A.ghosts, modes = (size_t)state->p.modes;
+  std::vector<int> of(2 * n), members((size_t)ghosts);
 
   L[1].A.ghosts = (int)BAIRowsOfNext(ghosts, state->p.modes);
   if (!n || !L->A.n || !L->m) return BAIStatusOf(BAI_OK);
   for (size_t g = 0; g < n; g++) {
-    of[g]     = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
-    number[g] = aggregate[g] < 0 ? 0 : members[(size_t)aggregate[g]]++ % BAI_SET;
+    of[g]     = aggregate[g] < 0 ? -1 : L->m + (int)aggregate[g];
+    of[n + g] = aggregate[g] < 0 ? 0 : members[(size_t)aggregate[g]]++ % BAI_SET;
   }
-  BAITry(BAIKeep(state, n, &L->ghost));
-  BAITry(BAIKeep(state, n, &L->member));
-  BAITry(BAINarrow(state, n, of.data(), L->ghost));
-  BAITry(BAINarrow(state, n, number.data(), L->member));
-  if (!modes) return BAIStatusOf(BAI_OK);
-  CUDATry(
-    cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, P, n * modes * sizeof(*P), cudaMemcpyHostToDevice, state->s.stream));
+  BAITry(BAIKeep(state, 2 * n, &L->ghost));
+  L->member = L->ghost + n;
+  CUDATry(cudaMemcpyAsync(L->ghost, of.data(), of.size() * sizeof(int), cudaMemcpyHostToDevice, state->s.stream));
+  if (modes)
+    CUDATry(cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, P, n * modes * sizeof(*P), cudaMemcpyHostToDevice,
+                            state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   return BAIStatusOf(BAI_OK);
 }

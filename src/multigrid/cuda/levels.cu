@@ -162,11 +162,11 @@ BAIStatus BAIDeviceTakeValues(BAILevelsState state, const BAIMatrix *matrix, con
 /* Copies n indices to the host, where they are of type BAIInt */
 static BAIStatus Download(BAILevelsState state, size_t n, const int *from, BAIInt *to)
 {
-  std::vector<int> narrow(n);
+  const bool       as_it_is = sizeof(BAIInt) == sizeof(int);
+  std::vector<int> narrow(as_it_is ? 0 : n);
 
-  CUDATry(cudaMemcpyAsync(narrow.data(), from, n * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  for (size_t k = 0; k < n; k++) to[k] = (BAIInt)narrow[k];
+  BAITry(BAIDownload(&state->s, n, from, as_it_is ? reinterpret_cast<int *>(to) : narrow.data()));
+  for (size_t k = 0; k < narrow.size(); k++) to[k] = (BAIInt)narrow[k];
   return BAIStatusOf(BAI_OK);
 }
 
