@@ -100,7 +100,7 @@ def page(p):
                 for n, row in line.items()
             ],
         )
-    p.why("With a `DMDA`, partition auto takes boxes of the mesh, which do better than any number of consecutive rows.")
+    p.why("Boxes of the mesh, which partition dm takes from a `DMDA`, do better than any number of consecutive rows.")
     place, rows = p.best()
 
     def draw(axes):
