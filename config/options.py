@@ -279,25 +279,26 @@ def page(name, says, collective, inputs, outputs, key, level, notes, references,
     return '/*@\n' + '\n\n'.join(parts) + '\n@*/\n'
 
 
-def function(name, cls, argument, check, action):
-    ksp = cls.lower()
-    return '''PetscErrorCode %s(%s %s, %s)
+def function(face, what, o, argument, value):
+    cls = class_of(face)
+    return '''PetscErrorCode %s%s%s(%s %s, %s)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(%s, %s_CLASSID, 1);
-  %s;
-  PetscCall(%s);
+  PetscCall(BAI%sOption((PetscObject)%s, &%s, "%s", %s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 ''' % (
-        name,
+        face,
+        what,
+        o.function,
         cls,
-        ksp,
+        cls.lower(),
         argument,
-        ksp,
-        cls,
-        check,
-        action,
+        what,
+        cls.lower(),
+        STRUCTS[face],
+        o.field,
+        value,
     )
 
 
@@ -320,14 +321,7 @@ def setter_and_getter(o, face):
         references,
         ', '.join(filter(None, ['`%s`, `%s()`' % (face, getter), '`%s`' % o.type if o.enum else '', see])),
     )
-    short = {'PetscInt': 'Int', 'PetscReal': 'Real', 'PetscBool': 'Bool'}.get(o.type, 'Enum')
-    text += function(
-        setter,
-        cls,
-        '%s %s' % (o.type, a),
-        'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a),
-        'BAISetOption((PetscObject)%s, &%s, "%s", &%s)' % (ksp, STRUCTS[face], o.field, a),
-    )
+    text += function(face, 'Set', o, '%s %s' % (o.type, a), '&' + a)
     if not o.has_getter:
         return text
     text += '\n'
@@ -350,25 +344,17 @@ def setter_and_getter(o, face):
         [],
         '`%s`, `%s()`' % (face, setter),
     )
-    return text + function(
-        getter,
-        cls,
-        '%s *%s' % (o.type, a),
-        'PetscAssertPointer(%s, 2)' % a,
-        'BAIGetOption((PetscObject)%s, &%s, "%s", %s)' % (ksp, STRUCTS[face], o.field, a),
-    )
+    return text + function(face, 'Get', o, '%s *%s' % (o.type, a), a)
 
 
 def setters(face, rows):
     top = '''/*
    Setters and getters of %s, %s
 */
-#include "../../../petsc/baiimpl.h"
-#include <petsc/private/%simpl.h> /*I "petscbai.h" I*/
+#include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
 ''' % (
         face,
         MADE,
-        class_of(face).lower(),
     )
     return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if o.function and face in o.faces])
 

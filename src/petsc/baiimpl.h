@@ -24,12 +24,10 @@ typedef struct {
   const char *name;   /* ksp or pc, as in keys */
   const char *prefix; /* KSP or PC, as in functions */
   const char *type;
-  PetscBool   solves; /* it computes residual norms; otherwise it is an operator, whose iterations smooth */
-  BAI *(*data)(PetscObject);
-  PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL without a DM */
+  PetscBool   solves; /* a KSP, which computes residual norms; otherwise a PC, whose iterations smooth */
 } BAIFace;
 
-PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
+PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG; /* options.c */
 
 typedef struct BAIHierarchy_ *BAIHierarchy; /* ../multigrid/hierarchy.h */
 #include "../relaxation/relaxation.h"
@@ -97,9 +95,7 @@ typedef enum {
   BAI_OF_BOTH,
   BAI_OF_EITHER
 } BAIOptionOf;
-PETSC_INTERN const char    *BAIFirstGiven(const BAI *, BAIOptionOf);
-PETSC_INTERN PetscErrorCode BAIOptionIsGiven(const BAI *, const char field[], PetscBool *);
-PETSC_INTERN PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[]);
+PETSC_INTERN const char *BAIFirstGiven(const BAI *, BAIOptionOf);
 /* The first option of this method that the user gave, or NULL */
 static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
 {
@@ -108,7 +104,7 @@ static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
 PETSC_INTERN PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 
-/* Setters and getters call these after they have checked their arguments. value has the type of the field */
+/* The whole of setters and getters. value has the type of the field */
 PETSC_INTERN PetscErrorCode BAISetOption(PetscObject, const BAIFace *, const char field[], const void *value);
 PETSC_INTERN PetscErrorCode BAIGetOption(PetscObject, const BAIFace *, const char field[], void *value);
 

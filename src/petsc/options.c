@@ -1,6 +1,11 @@
 /* The options of KSPBAI, PCBAI and PCBAIMG, and their ranges */
 #include "../multigrid/hierarchy.h"
-#include <petsc/private/petscimpl.h>
+#include <petsc/private/kspimpl.h>
+#include <petsc/private/pcimpl.h>
+
+const BAIFace BAIFaceKSP = {.number = 0, .name = "ksp", .prefix = "KSP", .type = KSPBAI, .solves = PETSC_TRUE};
+const BAIFace BAIFacePC  = {.number = 1, .name = "pc", .prefix = "PC", .type = PCBAI};
+const BAIFace BAIFaceMG  = {.number = 2, .name = "pc", .prefix = "PC", .type = PCBAIMG, .levels = PETSC_TRUE};
 
 const char *const BAIMethods[]  = {"auto", "krylov", "relaxation", "BAIMethod", "BAI_METHOD_", NULL};
 const char *const BAIKrylovs[]  = {"auto", "cg", "fcg", "bcgs", "gmres", "BAIKrylov", "BAI_KRYLOV_", NULL};
@@ -40,8 +45,7 @@ typedef struct {
   double             standard[FACES];
   BAIOptionOf        of;
   Kind               kind;
-  double             least, most; /* range of numbers; a real number must be less than most */
-  PetscBool          positive;    /* a real number must be positive */
+  double             least, most; /* range; a real number must be less than most */
   PetscBool          or_auto[FACES];
   const char        *allowed; /* range in words; NULL: one of names */
   const char *const *names;
@@ -63,14 +67,14 @@ typedef struct {
 #define BETWEEN(n, m)             INT(n, m, "at least " #n " and at most " #m)
 #define COUNT(n, what)            INT(1, n, "auto, or at least 1 and at most " #n), .or_auto = {AUTO, AUTO, AUTO}
 #define POSITIVE_OR_0(what)       REAL(0, INFINITY, "a positive number, or 0 (" what ")")
-#define POSITIVE_OR_AUTO(ksp, pc) REAL(0, INFINITY, "a positive number"), .positive = PETSC_TRUE, .or_auto = {ksp, pc}
+#define POSITIVE_OR_AUTO(ksp, pc) REAL(DBL_TRUE_MIN, INFINITY, "a positive number"), .or_auto = {ksp, pc}
 #define REAL_AT_LEAST(n, what)    REAL(n, INFINITY, "a number, at least " #n)
 #define FRACTION                  REAL(0, 1, "at least 0 and less than 1")
 #define AUTO                      PETSC_TRUE
 #define NO_AUTO                   PETSC_FALSE
-#define FLAG                      .kind = IS_FLAG, .allowed = "true or false"
-#define FLAG_OR_AUTO              .kind = IS_FLAG_OR_AUTO, .allowed = "auto, true or false"
-#define VIEWER                    .kind = IS_VIEWER, .allowed = "true, false, or ascii:FILE"
+#define FLAG                      .kind = IS_FLAG, .most = 1, .allowed = "true or false"
+#define FLAG_OR_AUTO              .kind = IS_FLAG_OR_AUTO, .least = -1, .most = 1, .allowed = "auto, true or false"
+#define VIEWER                    .kind = IS_VIEWER, .most = 1, .allowed = "true, false, or ascii:FILE"
 #define NAMES(array)              .kind = IS_NAME, .names = array
 #define OPTION(field, Function, type, standard, method, range, says) \
   {.name = #field, .function = #Function, .text = says, .offset = offsetof(OPTIONS, field), standard, method, range},
@@ -95,6 +99,23 @@ static size_t SizeOf(Kind kind)
   if (kind == IS_INT) return sizeof(PetscInt);
   if (kind == IS_REAL) return sizeof(PetscReal);
   return IsEnum(kind) ? sizeof(int) : sizeof(PetscBool);
+}
+
+/* The value of a field as a number; auto is PETSC_DECIDE, of a flag too */
+static double GetNumber(Kind kind, const void *field)
+{
+  if (kind == IS_INT) return (double)*(const PetscInt *)field;
+  if (kind == IS_REAL) return (double)*(const PetscReal *)field;
+  if (IsEnum(kind)) return *(const int *)field;
+  return *(const PetscBool *)field ? 1 : 0;
+}
+
+static void PutNumber(Kind kind, double number, void *field)
+{
+  if (kind == IS_INT) *(PetscInt *)field = (PetscInt)number;
+  else if (kind == IS_REAL) *(PetscReal *)field = (PetscReal)number;
+  else if (IsEnum(kind)) *(int *)field = (int)number;
+  else *(PetscBool *)field = (PetscBool)(number != 0);
 }
 
 static void *FieldOf(const Option *option, void *options)
@@ -130,14 +151,8 @@ PetscErrorCode BAIOptionsStandard(const BAIFace *face, void *options)
 {
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
-    const double standard = all[k].standard[face->number];
-    void        *field    = FieldOf(&all[k], options);
-
     if (!all[k].has[face->number]) continue;
-    if (all[k].kind == IS_INT) *(PetscInt *)field = (PetscInt)standard;
-    else if (all[k].kind == IS_REAL) *(PetscReal *)field = (PetscReal)standard;
-    else if (IsEnum(all[k].kind)) *(int *)field = (int)standard;
-    else *(PetscBool *)field = (PetscBool)(standard != 0);
+    PutNumber(all[k].kind, all[k].standard[face->number], FieldOf(&all[k], options));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -168,14 +183,14 @@ PetscErrorCode BAIOptionsEqual(const BAIFace *face, const void *a, const void *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the data of a KSP or PC, or NULL if it is of another type */
+/* Gets the data of a KSP or PC, or NULL if it is of another type. A BAI is the first member of all data */
 PetscErrorCode BAIGet(PetscObject obj, const BAIFace *face, BAI **bai)
 {
   PetscBool is_bai;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare(obj, face->type, &is_bai));
-  *bai = is_bai ? (*face->data)(obj) : NULL;
+  *bai = !is_bai ? NULL : face->solves ? (BAI *)((KSP)obj)->data : (BAI *)((PC)obj)->data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,48 +243,26 @@ static PetscErrorCode WrongValue(const BAI *bai, const Option *option, const cha
 /* Whether a value is in the range of its option; or_auto: PETSC_DECIDE means auto */
 static PetscBool IsRight(const Option *option, PetscBool or_auto, const void *value)
 {
-  switch (option->kind) {
-  case IS_INT: {
-    const PetscInt number = *(const PetscInt *)value;
+  const double number = GetNumber(option->kind, value);
+  const double most   = option->kind == IS_NAME ? CountNames(option->names) - 1 : option->most;
 
-    return (PetscBool)((or_auto && number == PETSC_DECIDE) ||
-                       ((double)number >= option->least && (double)number <= option->most));
-  }
-  case IS_REAL: {
-    const double number = (double)*(const PetscReal *)value;
-
-    return (PetscBool)((or_auto && number == PETSC_DECIDE) ||
-                       (number >= option->least && number < option->most && (number > 0 || !option->positive)));
-  }
-  case IS_FLAG_OR_AUTO: {
-    const int flag = *(const int *)value;
-
-    return (PetscBool)(flag == PETSC_BOOL3_UNKNOWN || flag == PETSC_BOOL3_FALSE || flag == PETSC_BOOL3_TRUE);
-  }
-  case IS_NAME:
-    return (PetscBool)(*(const int *)value >= 0 && *(const int *)value < CountNames(option->names));
-  default:
-    return PETSC_TRUE;
-  }
+  return (PetscBool)((or_auto && number == PETSC_DECIDE) ||
+                     (number >= option->least && (number < most || (number == most && option->kind != IS_REAL))));
 }
 
 /* Writes a value as users type it; an invalid enum as a number */
 static PetscErrorCode ValueText(const Option *option, PetscBool or_auto, const void *value, char text[], size_t len)
 {
-  const PetscBool right = IsRight(option, or_auto, value);
+  const double number = GetNumber(option->kind, value);
 
   PetscFunctionBegin;
-  if (option->kind == IS_INT && !(or_auto && *(const PetscInt *)value == PETSC_DECIDE))
-    PetscCall(PetscSNPrintf(text, len, "%" PetscInt_FMT, *(const PetscInt *)value));
-  else if (option->kind == IS_REAL && !(or_auto && *(const PetscReal *)value == PETSC_DECIDE))
-    PetscCall(PetscSNPrintf(text, len, "%g", (double)*(const PetscReal *)value));
-  else if (IsEnum(option->kind) && !right) PetscCall(PetscSNPrintf(text, len, "%d", *(const int *)value));
-  else if (option->kind == IS_NAME) PetscCall(PetscStrncpy(text, option->names[*(const int *)value], len));
-  else if (option->kind == IS_FLAG || option->kind == IS_VIEWER)
-    PetscCall(PetscStrncpy(text, PetscBools[*(const PetscBool *)value], len));
-  else if (option->kind == IS_FLAG_OR_AUTO && *(const int *)value != PETSC_BOOL3_UNKNOWN)
-    PetscCall(PetscStrncpy(text, PetscBools[*(const int *)value], len));
-  else PetscCall(PetscStrncpy(text, "auto", len));
+  if (number == PETSC_DECIDE && (or_auto || option->kind == IS_FLAG_OR_AUTO))
+    PetscCall(PetscStrncpy(text, "auto", len));
+  else if (option->kind == IS_INT) PetscCall(PetscSNPrintf(text, len, "%" PetscInt_FMT, *(const PetscInt *)value));
+  else if (option->kind == IS_REAL) PetscCall(PetscSNPrintf(text, len, "%g", number));
+  else if (!IsRight(option, or_auto, value)) PetscCall(PetscSNPrintf(text, len, "%d", (int)number));
+  else if (option->kind == IS_NAME) PetscCall(PetscStrncpy(text, option->names[(int)number], len));
+  else PetscCall(PetscStrncpy(text, PetscBools[(int)number], len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,16 +291,6 @@ static PetscErrorCode Find(const BAIFace *face, const char field[], size_t *k)
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No option %s", field);
 }
 
-PetscErrorCode BAIOptionIsGiven(const BAI *bai, const char field[], PetscBool *is)
-{
-  size_t k;
-
-  PetscFunctionBegin;
-  PetscCall(Find(bai->face, field, &k));
-  *is = (PetscBool)(bai->asked >> k & 1);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sets an option and notes that the user gave it, if the object is of the type of face, otherwise nothing */
 PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char field[], const void *value)
 {
@@ -315,35 +298,15 @@ PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char fie
   size_t k;
 
   PetscFunctionBegin;
+  PetscValidHeaderSpecific(obj, face->solves ? KSP_CLASSID : PC_CLASSID, 1);
+  PetscCall(Find(face, field, &k));
+  PetscValidLogicalCollectiveReal(obj, (PetscReal)GetNumber(all[k].kind, value), 4);
   PetscCall(BAIGet(obj, face, &bai));
   if (!bai) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Find(face, field, &k));
   PetscCall(CheckValue(bai, &all[k], all[k].or_auto[face->number], value));
   PetscCall(PetscMemcpy(FieldOf(&all[k], OptionsOf(bai)), value, SizeOf(all[k].kind)));
   bai->asked |= (uint64_t)1 << k;
   BAIChanged(bai);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Passes the value of an option of a KSP on to its PC, whose range may be smaller. The option does not count as given
-   for the PC, and an error names the key of the KSP */
-PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[])
-{
-  const void *value;
-  size_t      from, to;
-  char        name[PETSC_MAX_OPTION_NAME], text[64], allowed[128];
-
-  PetscFunctionBegin;
-  PetscCall(Find(ksp->face, field, &from));
-  PetscCall(Find(pc->face, field, &to));
-  value = FieldOf(&all[from], OptionsOf(ksp));
-  PetscCall(BAIOptionName(ksp, field, name, sizeof(name)));
-  PetscCall(ValueText(&all[to], PETSC_FALSE, value, text, sizeof(text)));
-  PetscCall(Allowed(&all[to], pc->face->number, allowed, sizeof(allowed)));
-  PetscCheck(IsRight(&all[to], PETSC_FALSE, value), PetscObjectComm(ksp->obj), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s %s with a PC of type %s: must be %s", name, text, pc->face->type, allowed);
-  PetscCall(PetscMemcpy(FieldOf(&all[to], OptionsOf(pc)), value, SizeOf(all[to].kind)));
-  BAIChanged(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -354,6 +317,8 @@ PetscErrorCode BAIGetOption(PetscObject obj, const BAIFace *face, const char fie
   size_t k;
 
   PetscFunctionBegin;
+  PetscValidHeaderSpecific(obj, face->solves ? KSP_CLASSID : PC_CLASSID, 1);
+  PetscAssertPointer(value, 4);
   PetscCall(BAIGet(obj, face, &bai));
   PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
              "The %s is of type %s, which has no such option: must be %s", face->name,
@@ -412,28 +377,27 @@ static PetscErrorCode ReadWord(const Option *option, PetscBool is_auto, const ch
   PetscBool yes   = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *right = is_auto;
-  if (option->kind == IS_INT) {
-    const long long number = is_auto ? PETSC_DECIDE : strtoll(word, &end, 10);
+  *right = PETSC_TRUE;
+  if (is_auto) PutNumber(option->kind, PETSC_DECIDE, value);
+  else if (option->kind == IS_INT) {
+    const long long number = strtoll(word, &end, 10);
 
-    if (!is_auto) *right = (PetscBool)(end != word && !*end && (long long)(PetscInt)number == number);
+    *right             = (PetscBool)(end != word && !*end && (long long)(PetscInt)number == number);
     *(PetscInt *)value = (PetscInt)number;
   } else if (option->kind == IS_REAL) {
-    *(PetscReal *)value = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
-    if (!is_auto) *right = (PetscBool)(end != word && !*end);
+    PutNumber(IS_REAL, strtod(word, &end), value);
+    *right = (PetscBool)(end != word && !*end);
   } else if (option->kind == IS_NAME) {
     PetscCall(PetscEListFind(CountNames(option->names), option->names, word, &index, right));
     if (!word[0]) *right = PETSC_FALSE; /* PETSc reads an empty word as the first one */
-    *(int *)value = (int)index;
-  } else if (is_auto) *(int *)value = PETSC_BOOL3_UNKNOWN;
-  else {
+    PutNumber(IS_NAME, (double)index, value);
+  } else {
     PetscCall(BAIReadsAsBool(word, right, &yes));
     if (!*right && option->kind == IS_VIEWER) {
       PetscCall(PetscStrncmp(word, "ascii", 5, right));
       yes = *right = (PetscBool)(*right || word[0] == ':');
     }
-    if (option->kind == IS_FLAG_OR_AUTO) *(int *)value = yes ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
-    else *(PetscBool *)value = yes;
+    PutNumber(option->kind, yes, value);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

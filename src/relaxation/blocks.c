@@ -3,7 +3,8 @@
 #include "partition.h"
 #include "tuning.h"
 #include <petscdmda.h>
-#include <petsc/private/petscimpl.h>
+#include <petsc/private/kspimpl.h>
+#include <petsc/private/pcimpl.h>
 
 /* The number of rows of a block, as the options ask or chosen so that all unknowns of a point are in one block; Ad has
    the local rows and columns of the matrix */
@@ -36,7 +37,7 @@ static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *do
 
   PetscFunctionBegin;
   *dof = 0;
-  PetscCall((*bai->face->getdm)(bai->obj, &dm));
+  dm   = bai->face->solves ? ((KSP)bai->obj)->dm : ((PC)bai->obj)->dm; /* KSPGetDM() would create one */
   if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &da));
   if (!da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &m[0], &m[1], &m[2]));

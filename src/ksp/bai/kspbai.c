@@ -145,21 +145,6 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static BAI *DataOf(PetscObject ksp)
-{
-  return &((KSP_BAI *)((KSP)ksp)->data)->bai;
-}
-
-static PetscErrorCode GetDM(PetscObject ksp, DM *dm)
-{
-  PetscFunctionBegin;
-  *dm = ((KSP)ksp)->dm; /* KSPGetDM() would create one */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const BAIFace BAIFaceKSP =
-  {.number = 0, .name = "ksp", .prefix = "KSP", .type = KSPBAI, .solves = PETSC_TRUE, .data = DataOf, .getdm = GetDM};
-
 /*MC
      KSPBAI - Krylov methods with algebraic multigrid, or block-asynchronous relaxation, on NVIDIA GPUs and hosts
 

@@ -228,14 +228,6 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static BAI *DataOf(PetscObject pc)
-{
-  return (BAI *)((PC)pc)->data;
-}
-
-const BAIFace BAIFaceMG =
-  {.number = 2, .levels = PETSC_TRUE, .name = "pc", .prefix = "PC", .type = PCBAIMG, .data = DataOf};
-
 /*MC
      PCBAIMG - Algebraic multigrid by aggregation, whose smoother is block Jacobi with inner Jacobi sweeps
 

@@ -343,20 +343,6 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static BAI *DataOf(PetscObject pc)
-{
-  return &((PC_BAI *)((PC)pc)->data)->bai;
-}
-
-static PetscErrorCode GetDM(PetscObject pc, DM *dm)
-{
-  PetscFunctionBegin;
-  *dm = ((PC)pc)->dm; /* PCGetDM() would create one */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .type = PCBAI, .data = DataOf, .getdm = GetDM};
-
 /*MC
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 

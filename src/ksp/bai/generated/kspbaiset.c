@@ -1,8 +1,7 @@
 /*
    Setters and getters of KSPBAI, made from src/petsc/options.def and others by "make options"
 */
-#include "../../../petsc/baiimpl.h"
-#include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
+#include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
 
 /*@
    KSPBAISetMethod - Sets whether a Krylov method or block-asynchronous relaxation solves
@@ -35,8 +34,6 @@
 PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, method, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "method", &method));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,8 +74,6 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
 PetscErrorCode KSPBAISetKrylov(KSP ksp, BAIKrylov krylov)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, krylov, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "krylov", &krylov));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,8 +99,6 @@ PetscErrorCode KSPBAISetKrylov(KSP ksp, BAIKrylov krylov)
 PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(krylov, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "krylov", krylov));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -142,8 +135,6 @@ PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
 PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, sweeps, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "local_iters", &sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,8 +157,6 @@ PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
 PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(sweeps, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "local_iters", sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,8 +193,6 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
 PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, size, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "block_size", &size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -231,8 +218,6 @@ PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
 PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(size, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "block_size", size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,8 +256,6 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, mode, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "mode", &mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -298,8 +281,6 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
 PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(mode, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "mode", mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -340,8 +321,6 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
 PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, type, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "partition", &type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -367,8 +346,6 @@ PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
 PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(type, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "partition", type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,8 +388,6 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
 PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, momentum, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "momentum", &momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -435,8 +410,6 @@ PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
 PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(momentum, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "momentum", momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -485,8 +458,6 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, weight, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "weight", &weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -512,8 +483,6 @@ PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
 PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(weight, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "weight", weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -559,8 +528,6 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
 PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, precision, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "precision", &precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -583,8 +550,6 @@ PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
 PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(precision, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "precision", precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -615,8 +580,6 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
 PetscErrorCode KSPBAISetOmega(KSP ksp, PetscReal omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, omega, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -639,8 +602,6 @@ PetscErrorCode KSPBAISetOmega(KSP ksp, PetscReal omega)
 PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -675,8 +636,6 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
 PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, omega, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "local_omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -702,8 +661,6 @@ PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
 PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "local_omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -739,8 +696,6 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
 PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, interval, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "check_interval", &interval));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -763,8 +718,6 @@ PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
 PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(interval, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "check_interval", interval));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -799,8 +752,6 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, backend, 2);
   PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "backend", &backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -826,8 +777,6 @@ PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
 PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(backend, 2);
   PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "backend", backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,7 @@
 /*
    Setters and getters of PCBAIMG, made from src/petsc/options.def and others by "make options"
 */
-#include "../../../petsc/baiimpl.h"
-#include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
+#include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
 
 /*@
    PCBAIMGSetLevels - Sets the largest number of levels
@@ -31,8 +30,6 @@
 PetscErrorCode PCBAIMGSetLevels(PC pc, PetscInt levels)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, levels, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFaceMG, "levels", &levels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,8 +55,6 @@ PetscErrorCode PCBAIMGSetLevels(PC pc, PetscInt levels)
 PetscErrorCode PCBAIMGGetLevels(PC pc, PetscInt *levels)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(levels, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFaceMG, "levels", levels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,8 +85,6 @@ PetscErrorCode PCBAIMGGetLevels(PC pc, PetscInt *levels)
 PetscErrorCode PCBAIMGSetLocalIters(PC pc, PetscInt sweeps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, sweeps, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFaceMG, "local_iters", &sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,8 +107,6 @@ PetscErrorCode PCBAIMGSetLocalIters(PC pc, PetscInt sweeps)
 PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(sweeps, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFaceMG, "local_iters", sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -152,8 +143,6 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 PetscErrorCode PCBAIMGSetOver(PC pc, PetscReal over)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, over, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFaceMG, "over", &over));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,8 +165,6 @@ PetscErrorCode PCBAIMGSetOver(PC pc, PetscReal over)
 PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(over, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFaceMG, "over", over));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -219,8 +206,6 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
 PetscErrorCode PCBAIMGSetSingle(PC pc, PetscBool3 single)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, single, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFaceMG, "single", &single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -246,8 +231,6 @@ PetscErrorCode PCBAIMGSetSingle(PC pc, PetscBool3 single)
 PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(single, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFaceMG, "single", single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -284,8 +267,6 @@ PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
 PetscErrorCode PCBAIMGSetGather(PC pc, PetscBool3 gather)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, gather, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFaceMG, "gather", &gather));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -311,8 +292,6 @@ PetscErrorCode PCBAIMGSetGather(PC pc, PetscBool3 gather)
 PetscErrorCode PCBAIMGGetGather(PC pc, PetscBool3 *gather)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(gather, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFaceMG, "gather", gather));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,7 @@
 /*
    Setters and getters of PCBAI, made from src/petsc/options.def and others by "make options"
 */
-#include "../../../petsc/baiimpl.h"
-#include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
+#include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
 
 /*@
    PCBAISetLocalIters - Sets the Jacobi sweeps in a block per global iteration
@@ -31,8 +30,6 @@
 PetscErrorCode PCBAISetLocalIters(PC pc, PetscInt sweeps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, sweeps, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "local_iters", &sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,8 +52,6 @@ PetscErrorCode PCBAISetLocalIters(PC pc, PetscInt sweeps)
 PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(sweeps, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "local_iters", sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,8 +89,6 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
 PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, size, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "block_size", &size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -121,8 +114,6 @@ PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
 PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(size, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "block_size", size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -164,8 +155,6 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
 PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, mode, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "mode", &mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,8 +180,6 @@ PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
 PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(mode, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "mode", mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,8 +225,6 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
 PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, type, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "partition", &type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,8 +250,6 @@ PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
 PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(type, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "partition", type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,8 +295,6 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
 PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, momentum, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "momentum", &momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,8 +317,6 @@ PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
 PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(momentum, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "momentum", momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -385,8 +364,6 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, weight, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "weight", &weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -412,8 +389,6 @@ PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
 PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(weight, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "weight", weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -458,8 +433,6 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
 PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, precision, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "precision", &precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -482,8 +455,6 @@ PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
 PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(precision, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "precision", precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -523,8 +494,6 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
 PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, omega, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -550,8 +519,6 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
 PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -585,8 +552,6 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
 PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, omega, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "local_omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -612,8 +577,6 @@ PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
 PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "local_omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -644,8 +607,6 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
 PetscErrorCode PCBAISetIterations(PC pc, PetscInt its)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, its, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "its", &its));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -668,8 +629,6 @@ PetscErrorCode PCBAISetIterations(PC pc, PetscInt its)
 PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(its, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "its", its));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -705,8 +664,6 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
 PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, polynomial, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "polynomial", &polynomial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -732,8 +689,6 @@ PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
 PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(polynomial, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "polynomial", polynomial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -764,8 +719,6 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
 PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, symmetric, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "symmetric", &symmetric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -788,8 +741,6 @@ PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
 PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(symmetric, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "symmetric", symmetric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -821,8 +772,6 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
 PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, backend, 2);
   PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "backend", &backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -848,8 +797,6 @@ PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
 PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(backend, 2);
   PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "backend", backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
