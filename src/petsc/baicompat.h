@@ -50,11 +50,9 @@ typedef PetscOptionItems BAIOptionItems;
 
 /* Members of the struct of a KSP: a file that uses these macros includes kspimpl.h */
 #if PETSC_VERSION_LT(3, 20, 0)
-  #define BAIMinimumIterations(ksp)          ((void)(ksp), 0)
-  #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))
+  #define BAIMinimumIterations(ksp) ((void)(ksp), 0)
 #else
-  #define BAIMinimumIterations(ksp)          ((ksp)->min_it)
-  #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
+  #define BAIMinimumIterations(ksp) ((ksp)->min_it)
 #endif
 
 /* Whether KSPSetUp() scales the matrix by its diagonal after the set-up of the type, as earlier releases do */

@@ -137,6 +137,7 @@ PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIConstantsOfFields(Vec, PetscInt, Vec, PetscReal *);
 
 /* transpose.c */
+PETSC_INTERN PetscErrorCode BAITranspose(const BAI *, Mat, BAIVersion *, Mat *);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 PETSC_INTERN PetscErrorCode BAISetUpTransposed(BAI *, BAI **);
 

@@ -111,15 +111,6 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
           row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
 }
 
-/* Whether the type of A is derived from one of types, which end with NULL */
-static PetscErrorCode IsAnyOf(Mat A, const char *const types[], PetscBool *is)
-{
-  PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  for (int k = 0; types[k] && !*is; k++) PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, types[k], is));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CopySpaces(Mat A, Mat aij)
 {
   MatNullSpace space;
@@ -154,10 +145,9 @@ static PetscErrorCode Copy(Mat A, Mat *aij)
 /* Whether A is of one of the types whose entries are accessible: aij, baij and sbaij */
 PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
 {
-  const char *const types[] = {MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
-
   PetscFunctionBegin;
-  PetscCall(IsAnyOf(A, types, has));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, has, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ,
+                                          MATSEQSBAIJ, MATMPISBAIJ, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,22 +155,20 @@ PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
    A does not change */
 PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
 {
-  const char *const blocks[] = {MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
-  /* not all releases define names of these types */
-  const char *const hip[] = {"seqaijhipsparse", "mpiaijhipsparse", NULL};
-  MatType           type;
-  BAIVersion        now;
-  PetscBool         is;
+  MatType    type;
+  BAIVersion now;
+  PetscBool  is;
 
   PetscFunctionBegin;
   *aij = A;
-  PetscCall(IsAnyOf(A, hip, &is));
+  /* not all releases define names of these types */
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &is, "seqaijhipsparse", "mpiaijhipsparse", ""));
   PetscCall(MatGetType(A, &type));
   PetscCheck(!is, PetscObjectComm(bai->obj), PETSC_ERR_SUP,
              "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; see MatConvert() "
              "and -mat_type aij",
              type);
-  PetscCall(IsAnyOf(A, blocks, &is));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &is, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, ""));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAICheckAssembled(bai->obj, A));
   PetscCall(BAIVersionOf((PetscObject)A, &now));

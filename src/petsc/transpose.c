@@ -10,11 +10,24 @@
 #include "../multigrid/hierarchy.h"
 #include <petsc/private/petscimpl.h>
 
+/* Makes At the transpose of A, unless it is that of A with these values already; of is the version of A that At is
+   for */
+PetscErrorCode BAITranspose(const BAI *bai, Mat A, BAIVersion *of, Mat *At)
+{
+  PetscBool others;
+
+  PetscFunctionBegin;
+  PetscCall(BAITakeValues(bai, A, (PetscBool) !*At, of, &others));
+  if (!others) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDestroy(At));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, At));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gets the BAI for the transpose of A, of type aij, which becomes its aij */
 static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
 {
-  BAI      *t = bai->transposed;
-  PetscBool others;
+  BAI *t = bai->transposed;
 
   PetscFunctionBegin;
   if (!t) {
@@ -23,11 +36,7 @@ static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
     t->origin       = bai;
     bai->transposed = t;
   }
-  PetscCall(BAITakeValues(t, A, (PetscBool)!t->aij, &t->of_aij, &others));
-  if (others) {
-    PetscCall(MatDestroy(&t->aij));
-    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &t->aij));
-  }
+  PetscCall(BAITranspose(t, A, &t->of_aij, &t->aij));
   *transposed = t;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -48,12 +48,18 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
 }
 
 /* Sets the KSP's its and rnorm, logs and monitors the norm, and calls the convergence test, which sets the reason. It
-   is not convergence if the norm is above the goal */
-static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
+   is not convergence if the norm is above the goal. norm is that of the scaled system. If x may be looked at, it is in
+   the user's vector meanwhile, without the scale */
+static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal norm)
 {
-  const KSP ksp = w->ksp;
+  const KSP       ksp   = w->ksp;
+  KSP_BAI        *k     = (KSP_BAI *)ksp->data;
+  const PetscBool shows = KSPBAISeesX(ksp);
+  const PetscReal rnorm = norm / k->scale;
 
   PetscFunctionBegin;
+  if (shows && w->v) PetscCall(BAIHierarchyShow(KSPBAIGetOwner(k), ksp->vec_sol, w->v));
+  if (shows && k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, 1.0 / k->scale));
   ksp->its   = its;
   ksp->rnorm = rnorm;
   PetscCall(KSPLogResidualHistory(ksp, rnorm));
@@ -62,21 +68,7 @@ static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
   else PetscCall((*ksp->converged)(ksp, its, rnorm, &ksp->reason, ksp->cnvP));
   if (w->goal > 0 && rnorm > w->goal && (ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL))
     ksp->reason = KSP_CONVERGED_ITERATING;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Calls Look() for rnorm, a norm of the scaled system. If x may be looked at, it is in the user's vector meanwhile,
-   without the scale */
-static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
-{
-  KSP_BAI        *k     = (KSP_BAI *)w->ksp->data;
-  const PetscBool shows = KSPBAISeesX(w->ksp);
-
-  PetscFunctionBegin;
-  if (shows && w->v) PetscCall(BAIHierarchyShow(KSPBAIGetOwner(k), w->ksp->vec_sol, w->v));
-  if (shows && k->scale != 1.0) PetscCall(VecScale(w->ksp->vec_sol, 1.0 / k->scale));
-  PetscCall(Look(w, its, rnorm / k->scale));
-  if (shows && k->scale != 1.0) PetscCall(VecScale(w->ksp->vec_sol, k->scale));
+  if (shows && k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, k->scale));
   if (shows && w->v) PetscCall(BAIHierarchyUnshow(KSPBAIGetOwner(k), w->v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -95,40 +87,23 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
     BAIStallBegin(&w->stall, 0, (double)rnorm * (double)rnorm);
   }
   if (w->before && !its) return 0;
-  w->code = LookAtX(w, w->before + (PetscInt)its, (PetscReal)rnorm);
+  w->code = Look(w, w->before + (PetscInt)its, (PetscReal)rnorm);
   if (!w->code && !w->ksp->reason && ours && its)
     w->stalls = (PetscBool)(BAIStalls(&w->stall, (int)its, (double)rnorm * (double)rnorm) != 0);
   return w->code || w->ksp->reason || w->stalls;
 }
 
-/* Makes the work vectors bai.r and bai.c, unless they exist for the same matrix. They come from the matrix that has
-   entries: another one, such as a shell, may not know its vectors, or may need another type, as on a GPU */
-static PetscErrorCode NeedWork(KSP ksp)
-{
-  KSP_BAI      *k = (KSP_BAI *)ksp->data;
-  PetscObjectId id;
-  Mat           B;
-
-  PetscFunctionBegin;
-  PetscCall(GetMatOfEntries(ksp, &B));
-  PetscCall(PetscObjectGetId((PetscObject)B, &id));
-  if (id != k->of_work) {
-    PetscCall(VecDestroy(&k->bai.r));
-    PetscCall(VecDestroy(&k->bai.c));
-  }
-  PetscCall(BAINeedWork(&k->bai, B));
-  k->of_work = id;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Computes b - A x, or b - A^T x in KSPSolveTranspose(), in the work vector bai.r, and its norm unless rnorm is NULL */
+/* Computes b - A x, or b - A^T x in KSPSolveTranspose(), in the work vector bai.r, and its norm unless rnorm is NULL.
+   Work vectors come from the matrix that has entries: another one, such as a shell, may not know its vectors, or may
+   need another type, as on a GPU */
 PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data;
   Mat      A;
 
   PetscFunctionBegin;
-  PetscCall(NeedWork(ksp));
+  PetscCall(GetMatOfEntries(ksp, &A));
+  PetscCall(BAINeedWork(&k->bai, A));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   if (k->transposed) {
     PetscCall(MatMultTranspose(A, x, k->bai.r));
@@ -141,13 +116,11 @@ PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 /* Makes k->weights 1/|a_ii| for the present values of A, or 0 if a_ii is zero */
 static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
 {
-  const PetscObjectId id = k->of_weights.id;
-  PetscBool           others;
+  PetscBool others;
 
   PetscFunctionBegin;
   PetscCall(BAITakeValues(&k->bai, A, (PetscBool)!k->weights, &k->of_weights, &others));
   if (!others) PetscFunctionReturn(PETSC_SUCCESS);
-  if (id != k->of_weights.id) PetscCall(VecDestroy(&k->weights));
   if (!k->weights) PetscCall(MatCreateVecs(A, NULL, &k->weights));
   PetscCall(MatGetDiagonal(A, k->weights));
   PetscCall(VecAbs(k->weights));

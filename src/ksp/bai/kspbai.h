@@ -53,8 +53,6 @@ typedef struct {
   Vec        scaled; /* b times scale */
   PetscReal  scale;  /* power of two if squares of norms would be out of range, otherwise 1 */
 
-  PetscObjectId of_work; /* matrix that the work vectors of convergence.c are for */
-
   /* The end of the last solve */
   PetscBool stands;     /* rounding prevented progress */
   PetscReal attainable; /* residual norm that rounding allows */

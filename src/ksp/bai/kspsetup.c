@@ -19,10 +19,10 @@ PetscErrorCode KSPBAIGetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool
 */
 static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
 {
-  const char *const automatic[] = {PCNONE, PCILU, PCICC, PCBJACOBI, PCMAT};
-  const KSP_BAI    *k           = (KSP_BAI *)ksp->data;
-  PCType            type;
-  char              word[64];
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
+  PetscBool      automatic;
+  PCType         type;
+  char           word[64];
 
   PetscFunctionBegin;
   PetscCall(PCGetType(ksp->pc, &type));
@@ -30,13 +30,8 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
   if (!type || k->has_pc || !ksp->pc->setfromoptionscalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), is));
   if (*is) PetscFunctionReturn(PETSC_SUCCESS);
-  *is = PETSC_TRUE;
-  for (size_t n = 0; n < PETSC_STATIC_ARRAY_LENGTH(automatic) && *is; n++) {
-    PetscBool same;
-
-    PetscCall(PetscStrcmp(type, automatic[n], &same));
-    if (same) *is = PETSC_FALSE;
-  }
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &automatic, PCNONE, PCILU, PCICC, PCBJACOBI, PCMAT, ""));
+  *is = (PetscBool)!automatic;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,7 +116,6 @@ PetscErrorCode KSPBAIChooseMethod(KSP ksp)
   const BAI  *bai        = &k->bai;
   const char *relaxation = BAIOptionsGiven(bai, BAI_OF_RELAXATION), *krylov = BAIOptionsGiven(bai, BAI_OF_KRYLOV),
              *both         = BAIOptionsGiven(bai, BAI_OF_BOTH);
-  const PetscBool fixed    = (PetscBool)(ksp->normtype == KSP_NORM_NONE || ksp->converged == KSPConvergedSkip);
   const BAIMethod before   = k->method;
   char            type[64] = "", name[PETSC_MAX_OPTION_NAME];
   PetscBool       given;
@@ -135,7 +129,7 @@ PetscErrorCode KSPBAIChooseMethod(KSP ksp)
     k->method = BAI_METHOD_RELAXATION;
     PetscCall(BAIOptionName(bai, relaxation ? relaxation : both, name, sizeof(name)));
     PetscCall(PetscSNPrintf(k->why, sizeof(k->why), "since %s was given", name));
-  } else if (fixed && !given && !krylov) {
+  } else if (KSPBAIIsFixed(ksp) && !given && !krylov) {
     k->method = BAI_METHOD_RELAXATION;
     PetscCall(PetscStrncpy(k->why, "since the number of iterations is fixed", sizeof(k->why)));
   } else {

@@ -78,6 +78,11 @@ PetscErrorCode KSPBAIPrepare(KSP ksp)
   PetscCall(PetscMemcmp(&now, &k->setting, sizeof(now), &same));
   PetscCall(IsSetUp(ksp, same, &is));
   if (is) PetscFunctionReturn(PETSC_SUCCESS);
+  if (now.A != k->setting.A || now.P != k->setting.P) { /* other matrices may need vectors of another type */
+    PetscCall(VecDestroy(&k->bai.r));
+    PetscCall(VecDestroy(&k->bai.c));
+    PetscCall(VecDestroy(&k->weights));
+  }
   PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* until set-up is complete */
   if (!same) {
     PetscCall(KSPBAIChoosePC(ksp));
@@ -344,13 +349,11 @@ static PetscErrorCode CheckOperands(KSP ksp)
   const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
   const char *const names[] = {"right-hand side", "solution"};
   PetscInt          rows, local_rows, n, local_n;
-  PetscBool         assembled;
   Mat               A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatAssembled(A, &assembled));
-  if (!assembled) PetscCall(BAICheckAssembled((PetscObject)ksp, A));
+  PetscCall(BAICheckAssembled((PetscObject)ksp, A));
   PetscCall(MatGetSize(A, &rows, NULL));
   PetscCall(MatGetLocalSize(A, &local_rows, NULL));
   for (int k = 0; k < 2; k++) {

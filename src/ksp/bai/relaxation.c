@@ -10,18 +10,13 @@ static PetscErrorCode GetRelaxedMat(KSP ksp, Mat *B)
 {
   KSP_BAI     *k = (KSP_BAI *)ksp->data;
   Mat          A;
-  PetscBool    others;
   MatNullSpace space;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   *B = A;
   if (!k->transposed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAITakeValues(&k->bai, A, (PetscBool)!k->At, &k->of_At, &others));
-  if (others) {
-    PetscCall(MatDestroy(&k->At));
-    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &k->At));
-  }
+  PetscCall(BAITranspose(&k->bai, A, &k->of_At, &k->At));
   PetscCall(MatGetTransposeNullSpace(A, &space));
   PetscCall(MatSetNullSpace(k->At, space));
   *B = k->At;
