@@ -10,36 +10,18 @@ const char KSPBAIStallText[] =
    matrix itself is not finite. The ranks agree, as those without rows have no levels */
 static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
 {
-  enum {
-    NONE,
-    SINGLE,
-    NO_NUMBERS /* in the matrix, in any precision */
-  };
-  const KSP_BAI *k     = (KSP_BAI *)ksp->data;
-  int            found = NONE;
-  BAIHierarchy   h     = k->mg ? k->mg->hierarchy : NULL;
+  const KSP_BAI     *k     = (KSP_BAI *)ksp->data;
+  const BAIHierarchy h     = k->mg ? k->mg->hierarchy : NULL;
+  int                found = 0; /* 1: levels in single precision, 2: of a matrix that is not finite */
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (!h || k->runner == BAI_BY_CHIP || h->backend != BAI_BACKEND_CUDA || h->not_single ||
       h->options.single != PETSC_BOOL3_UNKNOWN || KSPBAIIsFixed(ksp))
     PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->info.single) found = PetscIsInfOrNanReal((PetscReal)h->info.norm) ? NO_NUMBERS : SINGLE;
+  if (h->info.single) found = PetscIsInfOrNanReal((PetscReal)h->info.norm) ? 2 : 1;
   PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &found));
-  *is = (PetscBool)(found == SINGLE);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Lets the next set-up make levels of PETSc's precision, to continue from the present x */
-static PetscErrorCode LeaveSingle(KSP ksp, BAIOutcome *outcome)
-{
-  PetscFunctionBegin;
-  ((KSP_BAI *)ksp->data)->mg->hierarchy->not_single = PETSC_TRUE;
-  PetscCall(PetscInfo(ksp,
-                      "Iteration %" PetscInt_FMT
-                      ", residual norm %g: levels in single precision are not accurate enough\n",
-                      ksp->its, (double)ksp->rnorm));
-  *outcome = BAI_AGAIN;
+  *is = (PetscBool)(found == 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,60 +48,51 @@ static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 }
 
 /*
-   Handles a breakdown of a method, or if stands, a solve on the chip or a method that makes no progress; x is the last
-   good one. Notes in k and the hierarchy of the PC what the choice of the next method depends on, and sets outcome to
-   BAI_AGAIN. If none is left, as this is the last one or the user named it, outcome is BAI_ENDS and the reason
+   Handles the end of a method that broke down, stalls or makes no progress; x is the last good one. Notes in k and the
+   hierarchy of the PC what the choice of the next method depends on, and sets outcome to BAI_AGAIN: with levels in
+   single precision, which the next set-up makes of PETSc's, from the present x. If no method is left, as this is the
+   last one or the user named it, or it is the best one for a system that stalls, outcome is BAI_ENDS and the reason
    KSP_DIVERGED_BREAKDOWN
 */
-static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, BAIOutcome *outcome)
+static PetscErrorCode BreakDown(KSP ksp, PetscBool single, BAILevelsReason end, BAIOutcome *outcome)
 {
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
   const PetscBool was      = (PetscBool)(k->runner == BAI_BY_CHIP);
-  const PetscBool positive = KSPBAIIsPositive(k->krylov);
+  const PetscBool positive = KSPBAIIsPositive(k->krylov),
+                  decides  = (PetscBool)(k->bai.options.krylov == BAI_KRYLOV_AUTO);
+  const PetscBool stands   = (PetscBool)(end == BAI_LEVELS_STAGNATED || end == BAI_LEVELS_STALLED);
   PetscBool       soft     = PETSC_FALSE;
   const char     *why;
 
   PetscFunctionBegin;
-  *outcome = BAI_AGAIN;
-  if (positive && !was) PetscCall(IsOvercorrected(ksp, &soft));
-  if (was && (!positive || stands)) {
+  *outcome  = BAI_AGAIN;
+  k->stalls = (PetscBool)(end == BAI_LEVELS_STALLED && !single && !was && !(decides && k->krylov == BAI_KRYLOV_BCGS));
+  if (positive && !was && !single && !k->stalls) PetscCall(IsOvercorrected(ksp, &soft));
+  if (single) {
+    k->mg->hierarchy->not_single = PETSC_TRUE;
+    why                          = "levels in single precision are not accurate enough";
+  } else if (k->stalls) {
+    *outcome = BAI_ENDS;
+    why      = KSPBAIStallText;
+  } else if (was && (!positive || stands)) {
     k->off_chip = PETSC_TRUE;
     why         = stands ? "the method on the chip gets no further" : "the method on the chip breaks down";
   } else if (soft) {
     k->mg->hierarchy->no_over = PETSC_TRUE;
     why                       = "the cycle is not positive definite: coarse levels get no overcorrection any longer";
-  } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && positive) {
+  } else if (decides && positive) {
     if (k->mg) k->mg->hierarchy->no_over = PETSC_FALSE; /* switching off overcorrection did not help */
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
-  } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && k->krylov == BAI_KRYLOV_BCGS) {
+  } else if (decides && k->krylov == BAI_KRYLOV_BCGS) {
     k->breaks = PETSC_TRUE;
     why       = "BiCGStab breaks down; if the unknowns of several fields follow each other, see MatSetBlockSize()";
   } else {
-    *outcome    = BAI_ENDS;
-    ksp->reason = KSP_DIVERGED_BREAKDOWN;
-    why         = k->bai.options.krylov == BAI_KRYLOV_AUTO ? "the last method breaks down"
-                                                           : "the method that was asked for breaks down";
+    *outcome = BAI_ENDS;
+    why      = decides ? "the last method breaks down" : "the method that was asked for breaks down";
   }
+  if (*outcome == BAI_ENDS) ksp->reason = KSP_DIVERGED_BREAKDOWN;
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: %s\n", ksp->its, (double)ksp->rnorm, why));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Handles a stall: a method that is not the best for such a matrix is replaced by the next one, as after a breakdown;
-   otherwise the solve ends, with k->stalls and the reason set */
-static PetscErrorCode Stall(KSP ksp, BAIOutcome *outcome)
-{
-  KSP_BAI *k = (KSP_BAI *)ksp->data;
-
-  PetscFunctionBegin;
-  if (k->runner == BAI_BY_CHIP || (k->krylov == BAI_KRYLOV_BCGS && k->bai.options.krylov == BAI_KRYLOV_AUTO)) {
-    PetscCall(BreakDown(ksp, PETSC_TRUE, outcome));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  k->stalls   = PETSC_TRUE;
-  ksp->reason = KSP_DIVERGED_BREAKDOWN;
-  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: %s\n", ksp->its, (double)ksp->rnorm,
-                      KSPBAIStallText));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,7 +102,6 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
 {
   KSP_BAI        *k      = (KSP_BAI *)ksp->data;
   const PetscBool finite = (PetscBool)!PetscIsInfOrNanReal((PetscReal)s->rnorm);
-  const PetscBool stands = (PetscBool)(s->reason == BAI_LEVELS_STAGNATED);
   PetscBool       single = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -150,13 +122,12 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
     if (KSPBAIIsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
     else if (finite) PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
     if (ksp->reason) break;
-    if (stands && k->runner == BAI_BY_LEVELS && !single) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    if (s->reason == BAI_LEVELS_STAGNATED && k->runner == BAI_BY_LEVELS && !single)
+      ksp->reason = KSP_DIVERGED_BREAKDOWN;
     else if (s->its) ksp->guess_zero = PETSC_FALSE;
   }
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  if (single) PetscCall(LeaveSingle(ksp, outcome));
-  else if (s->reason == BAI_LEVELS_STALLED) PetscCall(Stall(ksp, outcome));
-  else PetscCall(BreakDown(ksp, stands, outcome));
+  PetscCall(BreakDown(ksp, single, s->reason, outcome));
   if (s->reason == BAI_LEVELS_NAN && ksp->reason == KSP_DIVERGED_BREAKDOWN) ksp->reason = KSP_DIVERGED_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,59 +24,44 @@ static void NoteColumn(Worst *worst, PetscInt its, PetscReal rnorm, KSPConverged
    the chip */
 static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
 {
-  const KSP_BAI *k = (KSP_BAI *)ksp->data;
-  MatNullSpace   space, transposed;
-  PetscBool      plain = PETSC_TRUE;
+  const KSP_BAI                *k    = (KSP_BAI *)ksp->data;
+  const KSPConvergedDefaultCtx *test = (KSPConvergedDefaultCtx *)ksp->cnvP;
+  MatNullSpace                  space, transposed;
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(A, &space));
   PetscCall(MatGetTransposeNullSpace(A, &transposed));
-  if (ksp->converged == KSPConvergedDefault && ksp->cnvP) {
-    const KSPConvergedDefaultCtx *test = (KSPConvergedDefaultCtx *)ksp->cnvP;
-
-    plain = (PetscBool)(ksp->guess_zero || (!test->initialrtol && !test->mininitialrtol));
-  }
   *takes = (PetscBool)(k->runner == BAI_BY_CHIP && !k->bai.hierarchy->gathered && !KSPBAIIsWatched(ksp) &&
-                       ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE && plain && !space &&
-                       !transposed && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve);
+                       ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE && !space &&
+                       !transposed && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve &&
+                       (ksp->guess_zero || !test || (!test->initialrtol && !test->mininitialrtol)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves by the engine, if the arrays of B and X are where the matrix is; done tells, and s gets the end of each
-   column */
-static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, PetscBool *done)
+/* Solves all columns by one call of the engine, if the arrays of B and X are where the matrix is. solutions becomes an
+   array with the end of each column, for the caller to free, or else NULL */
+static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
 {
   BAI                *bai = (BAI *)ksp->data;
   const BAIHierarchy  h   = bai->hierarchy;
-  const BAITolerances t   = {.rtol   = (BAIReal)ksp->rtol,
-                             .abstol = (BAIReal)ksp->abstol,
-                             .dtol   = (BAIReal)ksp->divtol,
-                             .scaled = (BAIReal)(KSPBAITestsTwice(ksp) ? ksp->rtol : 0),
-                             .bnorm2 = -1,
-                             .max_it = (BAIInt)ksp->max_it};
+  const BAITolerances t   = KSPBAITolerances(ksp, 1.0);
   const PetscScalar  *b;
   PetscScalar        *x;
   PetscMemType        bmem, xmem;
-  PetscInt            count, to_b, to_x;
+  PetscInt            to_b, to_x;
   BAIStatus           status = BAIStatusOf(BAI_OK);
+  BAILevelsSolution  *s      = NULL;
   PetscLogDouble      flops  = 0;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(B, NULL, &count));
   PetscCall(MatDenseGetLDA(B, &to_b));
   PetscCall(MatDenseGetLDA(X, &to_x));
-  if (h->device) {
-    PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
-    PetscCall(MatDenseGetArrayAndMemType(X, &x, &xmem));
-    *done = (PetscBool)(PetscMemTypeDevice(bmem) && PetscMemTypeDevice(xmem));
-  } else {
-    PetscCall(MatDenseGetArrayRead(B, &b));
-    PetscCall(MatDenseGetArray(X, &x));
-    *done = PETSC_TRUE;
-  }
-  if (*done) {
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
+  PetscCall(MatDenseGetArrayAndMemType(X, &x, &xmem));
+  if (!PetscMemTypeDevice(bmem) == !h->device && !PetscMemTypeDevice(xmem) == !h->device) {
     const BAIColumns c = {(BAIInt)count, (const BAIScalar *)b, (BAIScalar *)x, (BAIInt)to_b, (BAIInt)to_x};
 
+    PetscCall(PetscCalloc1(count, &s));
     PetscCall(PetscLogEventBegin(BAI_Cycle, B, X, 0, 0));
     PetscCall(BAILogDeviceBegin());
     status = BAILevelsSolveColumns(h->levels, &c, (int)ksp->guess_zero, &t, s);
@@ -85,14 +70,10 @@ static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, BAILevelsSolution *s,
     PetscCall(BAILogDeviceFlops(flops));
     PetscCall(PetscLogEventEnd(BAI_Cycle, B, X, 0, 0));
   }
-  if (h->device) {
-    PetscCall(MatDenseRestoreArrayAndMemType(X, &x));
-    PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
-  } else {
-    PetscCall(MatDenseRestoreArray(X, &x));
-    PetscCall(MatDenseRestoreArrayRead(B, &b));
-  }
+  PetscCall(MatDenseRestoreArrayAndMemType(X, &x));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(BAICheckStatus(bai, status));
+  *solutions = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,24 +138,6 @@ static PetscErrorCode CheckSizes(Mat A, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves all columns by one call of the engine, if that can be. solutions becomes an array with the end of each column,
-   for the caller to free, or else NULL */
-static PetscErrorCode SolveColumnsAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
-{
-  BAILevelsSolution *s;
-  PetscBool          takes = PETSC_FALSE, done = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  *solutions = NULL;
-  PetscCall(TakesColumns(ksp, A, &takes));
-  if (!takes || count < 2) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCalloc1(count, &s));
-  PetscCall(SolveByEngine(ksp, B, X, s, &done));
-  if (done) *solutions = s;
-  else PetscCall(PetscFree(s));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
 {
   KSP_BAI           *k     = (KSP_BAI *)ksp->data;
@@ -182,7 +145,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   BAILevelsSolution *s     = NULL;
   Mat                A, guess     = NULL;
   PetscInt           count, alone = 0;
-  PetscBool          bcgs;
+  PetscBool          bcgs, takes  = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -191,7 +154,8 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   k->stands = k->stalls = PETSC_FALSE;
   PetscCall(KSPBAIPrepare(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
-  PetscCall(SolveColumnsAtOnce(ksp, A, B, X, count, &s));
+  PetscCall(TakesColumns(ksp, A, &takes));
+  if (takes && count > 1) PetscCall(SolveByEngine(ksp, B, X, count, &s));
   bcgs = KSPBAIIsBiCGStabOnChip(k); /* until a column that is solved alone switches to another method */
   for (PetscInt c = 0; c < count; c++) {
     const KSPConvergedReason reason = s ? ReasonOf(ksp, bcgs, &s[c]) : KSP_CONVERGED_ITERATING;

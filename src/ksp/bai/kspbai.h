@@ -128,6 +128,20 @@ static inline PetscBool KSPBAINamesNorm(KSP ksp)
   return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);
 }
 
+/* The tolerances of a whole solve by the engine, of the system with b times scale; of a zero guess, from ||b|| */
+static inline BAITolerances KSPBAITolerances(KSP ksp, PetscReal scale)
+{
+  const PetscBool fixed = KSPBAIIsFixed(ksp);
+
+  return (BAITolerances){.rtol   = (BAIReal)(fixed ? 0 : ksp->rtol),
+                         .abstol = (BAIReal)(fixed ? 0 : scale * ksp->abstol),
+                         .dtol   = (BAIReal)(fixed ? 0 : ksp->divtol),
+                         .scaled = (BAIReal)(KSPBAITestsTwice(ksp) ? ksp->rtol : 0),
+                         .bnorm2 = -1,
+                         .fixed  = fixed,
+                         .max_it = (BAIInt)ksp->max_it};
+}
+
 static inline PetscBool KSPBAIIsBiCGStabOnChip(const KSP_BAI *k)
 {
   return (PetscBool)(k->runner == BAI_BY_CHIP && !k->bai.hierarchy->info.hermitian);

@@ -220,13 +220,7 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 {
   KSP_BAI          *k     = (KSP_BAI *)ksp->data;
   const PetscBool   fixed = KSPBAIIsFixed(ksp);
-  BAITolerances     t     = {.rtol   = fixed ? 0 : ksp->rtol,
-                             .abstol = fixed ? 0 : k->scale * ksp->abstol,
-                             .dtol   = fixed ? 0 : ksp->divtol,
-                             .scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0,
-                             .bnorm2 = -1,
-                             .fixed  = fixed,
-                             .max_it = (BAIInt)ksp->max_it};
+  BAITolerances     t     = KSPBAITolerances(ksp, k->scale);
   BAILevelsSolution s;
   PetscReal         bnorm = -1;
 
