@@ -209,8 +209,8 @@ typedef enum {
    Level: intermediate
 
    Note:
-   For dc and dk, ranks that exchange x must be on one node, and run all on the host, or each on a GPU of its own with
-   peer access to the others. If they cannot be used, -info shows the first reason.
+   For dc and dk, all ranks must be on one node, and run all on the host, or each on a GPU of its own with peer access
+   to the others. If they cannot be used, -info shows the first reason.
 
 .seealso: `KSPBAI`, `PCBAI`
 E*/

@@ -34,9 +34,8 @@ typedef struct BAIHierarchy_ *BAIHierarchy; /* ../multigrid/hierarchy.h */
 
 /* The ranks of a node, see node.c */
 typedef struct {
-  PetscMPIInt rank; /* number of this process among them */
-  PetscMPIInt size; /* 0 until it is known */
-  MPI_Group   group;
+  PetscMPIInt rank;  /* number of this process among them */
+  PetscMPIInt size;  /* 0 until it is known */
   double      cores; /* cores of the node for this rank */
 } BAINode;
 
@@ -127,7 +126,6 @@ PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
 #define BAI_UNITS_OF_FIELDS 2  /* largest ratio of their means over several fields */
 PETSC_INTERN PetscErrorCode BAIFindDefect(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
-PETSC_INTERN PetscErrorCode BAIUnitsVary(MPI_Comm, PetscReal, PetscReal, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingFits(const BAIScaling *, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingReplace(BAIScaling *, Vec);
 PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
@@ -169,10 +167,8 @@ PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 /* node.c */
 PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
 PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
-PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 PETSC_INTERN PetscErrorCode BAIAllCan(const BAI *, BAIStatus, const char[], PetscBool *);
-PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
 /* mailbox.c */
 typedef struct BAIMailbox_ *BAIMailbox;

@@ -76,34 +76,8 @@ PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
   PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   PetscCallMPI(MPI_Comm_rank(node, &bai->node.rank));
   PetscCallMPI(MPI_Comm_size(node, &bai->node.size));
-  PetscCallMPI(MPI_Comm_group(node, &bai->node.group));
   PetscCall(GetCores(node, bai->node.size, &bai->node.cores));
   PetscCallMPI(MPI_Comm_free(&node));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIForgetNode(BAI *bai)
-{
-  PetscFunctionBegin;
-  if (bai->node.size) PetscCallMPI(MPI_Group_free(&bai->node.group));
-  bai->node.size = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether these ranks of the object are on the node of this one */
-PetscErrorCode BAIOnNode(const BAI *bai, PetscMPIInt n, const PetscMPIInt rank[], PetscBool *all)
-{
-  MPI_Group    whole;
-  PetscMPIInt *there;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &there));
-  PetscCallMPI(MPI_Comm_group(PetscObjectComm(bai->obj), &whole));
-  PetscCallMPI(MPI_Group_translate_ranks(whole, n, rank, bai->node.group, there));
-  *all = PETSC_TRUE;
-  for (PetscMPIInt k = 0; k < n; k++) *all = (PetscBool)(*all && there[k] != MPI_UNDEFINED);
-  PetscCallMPI(MPI_Group_free(&whole));
-  PetscCall(PetscFree(there));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -54,8 +54,8 @@ PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *di
 }
 
 /* Computes the defect of w: the root mean square of |(A w)_i| / (|a_ii| w_i) over all rows, where those with a zero
-   diagonal entry count as 0. d has |a_ii| */
-static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
+   diagonal entry count as 0 */
+static PetscErrorCode Defect(Mat A, Vec w, PetscReal *defect)
 {
   Vec      Aw, dw;
   PetscInt n;
@@ -64,7 +64,9 @@ static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
   PetscCall(VecDuplicate(w, &Aw));
   PetscCall(VecDuplicate(w, &dw));
   PetscCall(MatMult(A, w, Aw));
-  PetscCall(VecPointwiseMult(dw, w, d));
+  PetscCall(MatGetDiagonal(A, dw));
+  PetscCall(VecAbs(dw));
+  PetscCall(VecPointwiseMult(dw, w, dw));
   PetscCall(VecReciprocal(dw)); /* zeros stay zero */
   PetscCall(VecPointwiseMult(Aw, Aw, dw));
   PetscCall(VecNorm(Aw, NORM_2, defect));
@@ -79,16 +81,13 @@ static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
 /* Computes the defect of the constant, never zero: near zero for elliptic equations, near 1 if rows are dominant */
 PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
 {
-  Vec d, one;
+  Vec one;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &one, &d));
-  PetscCall(MatGetDiagonal(A, d));
-  PetscCall(VecAbs(d));
+  PetscCall(MatCreateVecs(A, &one, NULL));
   PetscCall(VecSet(one, 1.0));
-  PetscCall(Defect(A, d, one, defect));
+  PetscCall(Defect(A, one, defect));
   *defect = PetscMax(*defect, PETSC_MACHINE_EPSILON);
-  PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,23 +189,20 @@ static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
    random signs r, |(A r)_i| estimates the 2-norm of row i */
 static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
 {
-  Vec          d, r;
+  Vec          r;
   PetscScalar *sign;
   PetscInt     n, first;
   PetscReal    size;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &r, &d));
-  PetscCall(MatGetDiagonal(A, d));
-  PetscCall(VecAbs(d));
+  PetscCall(MatCreateVecs(A, &r, NULL));
   PetscCall(VecGetLocalSize(r, &n));
   PetscCall(VecGetOwnershipRange(r, &first, NULL));
   PetscCall(VecGetArrayWrite(r, &sign));
   for (PetscInt i = 0; i < n; i++) sign[i] = BAIHash((uint64_t)(first + i)) & 1 ? -1 : 1;
   PetscCall(VecRestoreArrayWrite(r, &sign));
-  PetscCall(Defect(A, d, r, &size));
+  PetscCall(Defect(A, r, &size));
   *has = (PetscBool)(size > units_defect);
-  PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +222,7 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w
   PetscCall(VecAbs(d));
   if (fields == 1) PetscCall(VecSet(w, 1.0));
   else PetscCall(BAIConstantsOfFields(d, fields, w, differ));
-  PetscCall(Defect(A, d, w, defect));
+  PetscCall(Defect(A, w, defect));
   if (*defect > units_defect && smooth) PetscCall(Smooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -282,20 +278,6 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
   PetscCall(MatDestroy(&B));
   PetscCall(VecDestroy(&w));
   if (defect > balanced_defect) PetscCall(BAIScalingReset(s)); /* units were not the problem */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the magnitudes of diagonal entries, whose largest and smallest on each rank are given, vary more than in
-   consistent units */
-PetscErrorCode BAIUnitsVary(MPI_Comm comm, PetscReal largest, PetscReal least, PetscInt fields, PetscBool *do_vary)
-{
-  PetscReal most[2] = {largest, -least};
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, comm));
-  /* A zero diagonal entry shows nothing */
-  *do_vary = (PetscBool)(most[1] < 0 &&
-                         most[0] > -(fields > 1 ? (PetscReal)BAI_UNITS_OF_FIELDS : (PetscReal)BAI_UNITS) * most[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

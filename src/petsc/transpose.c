@@ -156,6 +156,6 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
   PetscCall(BAIRefinementReset(bai));
-  PetscCall(BAIForgetNode(bai));
+  bai->node.size = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -112,18 +112,20 @@ static const char *Direct(const BAI *bai)
 /* Lets the engine exchange x, if the options ask for it or allow it, and it is possible; collective */
 PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
-  BAIStatus status = BAIStatusOf(BAI_OK);
-  BAIHandle mine   = {{0}};
-  BAIHalo   halo;
-  Letter   *letter;
-  PetscBool can;
+  BAIStatus   status = BAIStatusOf(BAI_OK);
+  BAIHandle   mine   = {{0}};
+  BAIHalo     halo;
+  Letter     *letter;
+  PetscBool   can;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   if (!bai->ranks.scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIHaloCreate(A, nghost, garray, &halo));
-  PetscCall(BAIOnNode(bai, halo.n, halo.rank, &can));
-  if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
+  if (bai->node.size != size)
+    status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
   else status = BAIEngineShare(bai->relax.engine, (BAIInt)halo.n, &mine);
   PetscCall(BAIAllCan(bai, status, Direct(bai), &can));
   if (can) {

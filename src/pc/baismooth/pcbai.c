@@ -10,11 +10,12 @@ typedef struct {
   PetscObjectId scaled; /* matrix for which scaling was decided */
 } PC_BAI;
 
-/* Whether diagonal entries show that units may be mixed */
+/* Whether the magnitudes of diagonal entries vary more than in consistent units. A zero shows nothing */
 static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
 {
-  Vec       d;
-  PetscReal least, largest;
+  const PetscReal most = (PetscReal)(fields > 1 ? BAI_UNITS_OF_FIELDS : BAI_UNITS);
+  Vec             d;
+  PetscReal       least, largest;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &d, NULL));
@@ -23,7 +24,7 @@ static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
   PetscCall(VecMin(d, NULL, &least));
   PetscCall(VecMax(d, NULL, &largest));
   PetscCall(VecDestroy(&d));
-  PetscCall(BAIUnitsVary(PetscObjectComm((PetscObject)A), largest, least, fields, do_vary));
+  *do_vary = (PetscBool)(least > 0 && largest > most * least);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -34,7 +35,7 @@ static PetscErrorCode GetMatrix(PC pc, Mat *A)
   PC_BAI       *p = (PC_BAI *)pc->data;
   PetscObjectId id;
   PetscInt      fields;
-  PetscBool     vary, hermitian, fits = PETSC_TRUE;
+  PetscBool     vary = PETSC_FALSE, hermitian, fits = PETSC_TRUE;
   Mat           aij;
 
   PetscFunctionBegin;
