@@ -32,6 +32,20 @@ SELECTS = {
     'KRYLOV': 'Setting it selects method krylov, and is an error with method relaxation: see `KSPBAISetMethod()`.',
     'BOTH_METHODS': 'Setting it selects method relaxation, unless krylov is asked for: see `KSPBAISetMethod()`.',
 }
+# Ranges of numbers and flags: in manual pages, and what users may type; {0} and {1} are the limits, {next} is {0} + 1
+RANGES = {
+    'BETWEEN': ('at least {0} and at most {1}', '≥ {0}, ≤ {1}'),
+    'AT_LEAST': ('at least {0}', '≥ {0}'),
+    'AT_LEAST_OR': ('at least {next}, or {0}: {1}', '≥ {next}, or {0} ({0}: {1})'),
+    'COUNT': ('at least 1 and at most {0}, or `PETSC_DECIDE`: {1}', '≥ 1, ≤ {0}, or `auto` (auto: {1})'),
+    'REAL_AT_LEAST': ('at least {0}, where {0} means {1}', '≥ {0} ({0}: {1})'),
+    'FRACTION': ('at least 0 and less than 1', '≥ 0 and < 1'),
+    'POSITIVE_OR_0': ('positive, or 0: {0}', '> 0, or 0 (0: {0})'),
+    'POSITIVE_OR_AUTO': ('positive', '> 0'),
+    'FLAG': (None, '`true`, `false`'),
+    'VIEWER': (None, '`true`, `false`, or a viewer as for `-ksp_view`'),
+    'FLAG_OR_AUTO': (None, '`true`, `false` or `auto`'),
+}
 WIDTH = 120
 CHECK = '--check' in sys.argv[1:]
 MADE = 'made from src/petsc/options.def and others by "make options"'
@@ -137,71 +151,29 @@ class Option:
             self.has_auto(face) or 'auto' in (self.enum.words if self.enum else []) or 'chosen at set-up' in self.limits
         )
 
+    def range_in(self, where):
+        """The row of RANGES in manual pages, 0, or for users, 1"""
+        kind = 'AT_LEAST_OR' if self.kind == 'AT_LEAST' and self.limits[1] else self.kind
+        return RANGES[kind][where].format(*self.limits, next=int(self.limits[0]) + 1 if kind == 'AT_LEAST_OR' else '')
+
     def allowed(self, face):
         """What the setter takes, and the default"""
         default = self.default[face]
-        if self.kind in ('FLAG', 'VIEWER'):
-            return ' or '.join(
-                '`%s`%s' % (value, ' (default)' if value == default else '') for value in ('PETSC_TRUE', 'PETSC_FALSE')
-            )
         if self.kind == 'FLAG_OR_AUTO':
             return '`PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default): chosen at set-up'
-        if self.enum:
-            values = [
-                '`%s`%s' % (value, ' (default)' if value == default else '')
-                for value in sorted(self.enum.constants, key=lambda value: value != default)
-            ]
-            return '%s or %s; any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`' % (
-                ', '.join(values[:-1]),
-                values[-1],
-            )
-        if self.kind == 'BETWEEN':
-            text = 'at least %s and at most %s' % tuple(self.limits)
-        elif self.kind == 'AT_LEAST':
-            least, meaning = self.limits
-            text = 'at least %s' % least if not meaning else 'at least %d, or %s: %s' % (int(least) + 1, least, meaning)
-        elif self.kind == 'COUNT':
-            text = 'at least 1 and at most %s, or `PETSC_DECIDE`: %s' % tuple(self.limits)
-        elif self.kind == 'REAL_AT_LEAST':
-            text = 'at least %s, where %s means %s' % (self.limits[0], *self.limits)
-        elif self.kind == 'FRACTION':
-            text = 'at least 0 and less than 1'
-        else:
-            text = 'positive' + (
-                ', or 0: ' + self.limits[0]
-                if self.kind == 'POSITIVE_OR_0'
-                else ', or `PETSC_DECIDE` to have it found'
-                if self.has_auto(face)
-                else ''
-            )
+        if self.enum or self.kind in ('FLAG', 'VIEWER'):
+            values = self.enum.constants if self.enum else ['PETSC_TRUE', 'PETSC_FALSE']
+            if self.enum:
+                values = sorted(values, key=lambda value: value != default)
+            *others, last = [f'`{value}`' + (' (default)' if value == default else '') for value in values]
+            text = f'{", ".join(others)} or {last}'
+            return text + '; any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`' if self.enum else text
+        text = self.range_in(0)
+        if self.kind == 'POSITIVE_OR_AUTO' and self.has_auto(face):
+            text += ', or `PETSC_DECIDE` to have it found'
         return '%s (default %s); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`' % (
             ', '.join(filter(None, [self.unit, text])),
-            '`%s`' % default if default.startswith('PETSC') else default,
-        )
-
-    def values(self):
-        """What users may type, for tables"""
-        if self.enum:
-            return ', '.join('`%s`' % word for word in self.enum.words)
-        if self.kind == 'FLAG':
-            return '`true`, `false`'
-        if self.kind == 'FLAG_OR_AUTO':
-            return '`true`, `false` or `auto`'
-        if self.kind == 'VIEWER':
-            return '`true`, `false`, or a viewer as for `-ksp_view`'
-        if self.kind == 'BETWEEN':
-            return '≥ %s, ≤ %s' % tuple(self.limits)
-        if self.kind == 'AT_LEAST':
-            least, meaning = self.limits
-            return '≥ %s' % least if not meaning else '≥ %d, or %s' % (int(least) + 1, least)
-        if self.kind == 'COUNT':
-            return '≥ 1, ≤ %s, or `auto`' % self.limits[0]
-        if self.kind == 'REAL_AT_LEAST':
-            return '≥ %s' % self.limits[0]
-        if self.kind == 'FRACTION':
-            return '≥ 0 and < 1'
-        return '> 0' + (
-            ', or 0' if self.kind == 'POSITIVE_OR_0' else ', or `auto`' if self.kind == 'POSITIVE_OR_AUTO' else ''
+            f'`{default}`' if default.startswith('PETSC') else default,
         )
 
     def defaults(self):
@@ -281,25 +253,14 @@ def page(name, says, collective, inputs, outputs, key, level, notes, references,
 
 def function(face, what, o, argument, value):
     cls = class_of(face)
-    return '''PetscErrorCode %s%s%s(%s %s, %s)
-{
+    obj = cls.lower()
+    return f'''PetscErrorCode {face}{what}{o.function}({cls} {obj}, {argument})
+{{
   PetscFunctionBegin;
-  PetscCall(BAI%sOption((PetscObject)%s, &%s, "%s", %s));
+  PetscCall(BAI{what}Option((PetscObject){obj}, &{STRUCTS[face]}, "{o.field}", {value}));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-''' % (
-        face,
-        what,
-        o.function,
-        cls,
-        cls.lower(),
-        argument,
-        what,
-        cls.lower(),
-        STRUCTS[face],
-        o.field,
-        value,
-    )
+}}
+'''
 
 
 def setter_and_getter(o, face):
@@ -325,13 +286,12 @@ def setter_and_getter(o, face):
     if not o.has_getter:
         return text
     text += '\n'
-    chosen = (
-        ['It is the value that was set. If it is 0, `%sView()` shows the smallest factor that set-up chose.' % cls]
-        if o.kind == 'POSITIVE_OR_0'
-        else ['It is the value that was set. `%sView()` shows the value that `%sSetUp()` chose.' % (cls, cls)]
-        if o.is_chosen(face)
-        else []
-    )
+    chosen = []
+    if o.kind == 'POSITIVE_OR_0':
+        chosen = [f'If it is 0, `{cls}View()` shows the smallest factor that set-up chose.']
+    elif o.is_chosen(face):
+        chosen = [f'`{cls}View()` shows the value that `{cls}SetUp()` chose.']
+    chosen = ['It is the value that was set. ' + text for text in chosen]
     text += page(
         getter,
         'Gets ' + o.says(),
@@ -348,14 +308,11 @@ def setter_and_getter(o, face):
 
 
 def setters(face, rows):
-    top = '''/*
-   Setters and getters of %s, %s
+    top = f'''/*
+   Setters and getters of {face}, {MADE}
 */
 #include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
-''' % (
-        face,
-        MADE,
-    )
+'''
     return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if o.function and face in o.faces])
 
 
@@ -373,14 +330,10 @@ def prototypes(rows):
         text += '\n'
         for o in rows:
             if o.function and face in o.faces:
-                text += 'PETSC_EXTERN PetscErrorCode %sSet%s(%s, %s);\n' % (face, o.function, class_of(face), o.type)
+                cls = class_of(face)
+                text += f'PETSC_EXTERN PetscErrorCode {face}Set{o.function}({cls}, {o.type});\n'
                 if o.has_getter:
-                    text += 'PETSC_EXTERN PetscErrorCode %sGet%s(%s, %s *);\n' % (
-                        face,
-                        o.function,
-                        class_of(face),
-                        o.type,
-                    )
+                    text += f'PETSC_EXTERN PetscErrorCode {face}Get{o.function}({cls}, {o.type} *);\n'
     return between(HEADER, '/* %s */\n' % MADE, '/* end of what is made */\n', text)
 
 
@@ -432,34 +385,21 @@ def section(o):
 
 def manual(users, research, levels):
     rows = users + research + levels
-    parts = [
-        '<!-- %s -->\n# Options' % MADE,
-        fill(
-            (
-                'For all users: the options of `-ksp_type bai`, `-pc_type bai` and `-pc_type baimg`. The prefix of a'
-                ' solver goes in front of a key, as in `-mg_levels_pc_bai_mode`. Options for users have setters and'
-                ' getters in C.'
-            ),
-            '',
-        ),
-        fill(
-            (
-                '`-ksp_type bai` has two methods, [krylov and relaxation](#method). An option of one of them selects it'
-                ' and is an error with the other one.'
-            ),
-            '',
-        ),
-        fill(
-            (
-                'A value out of range is an error that names the option, the value and the range, and changes'
-                ' nothing. Getters return the value that was set; the view shows the value that was chosen for 0 or'
-                ' auto. Setters ignore a `KSP` or `PC` of another type; getters report an error.'
-            ),
-            '',
-        ),
-    ] + [
-        what + ': ' + ' · '.join('[%s](#%s)' % (o.field, section(o)) for o in rows)
-        for what, rows in (
+    intro = f'''<!-- {MADE} -->
+# Options
+
+For all users: the options of `-ksp_type bai`, `-pc_type bai` and `-pc_type baimg`. The prefix of a solver goes in front
+of a key, as in `-mg_levels_pc_bai_mode`. Options for users have setters and getters in C.
+
+`-ksp_type bai` has two methods, [krylov and relaxation](#method). An option of one of them selects it and is an error
+with the other one.
+
+A value out of range is an error that names the option, the value and the range, and changes nothing. Getters return the
+value that was set; the view shows the value that was chosen for 0 or auto. Setters ignore a `KSP` or `PC` of another
+type; getters report an error.'''
+    parts = [intro] + [
+        what + ': ' + ' · '.join(f'[{o.field}](#{section(o)})' for o in part)
+        for what, part in (
             ('For users', users),
             ('For research and tuning', research),
             ('Of `-pc_type baimg`', levels),
@@ -468,25 +408,10 @@ def manual(users, research, levels):
     for o in rows:
         parts.append('## ' + section(o))
         parts.append(', '.join('`%s`' % o.key(face) for face in o.faces) + ': ' + o.text + '.')
-        facts = [
-            '* values: '
-            + o.values()
-            + (
-                ' (%s: %s)' % (o.limits[0], o.limits[1])
-                if o.kind in ('AT_LEAST', 'REAL_AT_LEAST') and o.limits[1]
-                else ' (auto: %s)' % o.limits[1]
-                if o.kind == 'COUNT'
-                else ' (0: %s)' % o.limits[0]
-                if o.kind == 'POSITIVE_OR_0'
-                else ''
-            )
-        ]
-        if o.kind == 'POSITIVE_OR_AUTO':
-            facts[0] = '* values: > 0' + ''.join(
-                ', or `auto` (%s)' % class_of(face) for face in o.faces if o.has_auto(face)
-            )
-        if o.enum:
-            facts = []
+        facts = []
+        if not o.enum:
+            autos = [class_of(face) for face in o.faces if o.kind == 'POSITIVE_OR_AUTO' and o.has_auto(face)]
+            facts.append('* values: ' + o.range_in(1) + ''.join(f', or `auto` ({cls})' for cls in autos))
         facts.append('* default: ' + o.defaults())
         if 'KSPBAI' in o.faces:
             facts.append('* method of the KSP: ' + METHODS[o.method])
