@@ -144,9 +144,6 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 
-PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
-PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, BAIAccess, BAIScalar **);
-
 /* modes.c */
 PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, uint64_t *);
 PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat);

@@ -63,38 +63,6 @@ PetscErrorCode BAIVecRestoreArray(BAIBackend backend, Vec v, BAIAccess access, B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the array of a vector in the memory of the matrix, or NULL if it is elsewhere */
-PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *h, Vec v, BAIAccess access, BAIScalar **array)
-{
-  const BAIBackend backend = h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
-  BAIMemory        memory  = BAI_MEMORY_HOST;
-
-  PetscFunctionBegin;
-  PetscCall(BAIVecGetArray(backend, v, access, array, &memory));
-  if (!h->device || memory == BAI_MEMORY_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIVecRestoreArray(backend, v, access, array));
-  *array = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *h, Vec v, BAIAccess access, BAIScalar **array)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIVecRestoreArray(h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST, v, access, array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Creates a vector of this rank's rows in the memory of the matrix */
-static PetscErrorCode NeedCopy(const BAIHierarchy h, Vec *v)
-{
-  PetscFunctionBegin;
-  if (*v) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecCreate(PETSC_COMM_SELF, v));
-  PetscCall(VecSetSizes(*v, (PetscInt)h->M.n, (PetscInt)h->M.n));
-  PetscCall(VecSetType(*v, VECSEQCUDA));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Copies local values between vectors, one of which may be distributed */
 static PetscErrorCode CopyLocal(Vec from, Vec to)
 {
@@ -112,6 +80,39 @@ static PetscErrorCode CopyLocal(Vec from, Vec to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The backend that can read the memory of the matrix */
+static BAIBackend BackendOf(const struct BAIHierarchy_ *h)
+{
+  return h->device ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
+}
+
+/* Gets the array of v in the memory of the matrix, or if v is elsewhere, that of a copy; NULL if this rank has no rows
+   there. bound is v or copy, which is made if it does not exist */
+static PetscErrorCode Bind(const BAIHierarchy h, Vec v, BAIAccess access, Vec *copy, Vec *bound, BAIScalar **array)
+{
+  BAIMemory memory;
+
+  PetscFunctionBegin;
+  *bound = v;
+  PetscCall(BAIVecGetArray(BackendOf(h), v, access, array, &memory));
+  if (!h->device || memory == BAI_MEMORY_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIVecRestoreArray(BackendOf(h), v, access, array));
+  *array = NULL;
+  if (!h->M.n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*copy) {
+    PetscCall(VecCreate(PETSC_COMM_SELF, copy));
+    PetscCall(VecSetSizes(*copy, (PetscInt)h->M.n, (PetscInt)h->M.n));
+    PetscCall(VecSetType(*copy, VECSEQCUDA));
+  }
+  if (access != BAI_WRITE) PetscCall(CopyLocal(v, *copy));
+  *bound = *copy;
+  PetscCall(BAIVecGetArray(BackendOf(h), *copy, access, array, &memory));
+  PetscCheck(memory == BAI_MEMORY_DEVICE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "The matrix is on a GPU, and vectors for it are kept on the host: remove -vec_bind_below, or keep the "
+             "matrix on the host, -mat_type aij");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gets in v the arrays of b, for reading, and of x, where the matrix is: of copies if the vectors are elsewhere, and of
    the whole vectors if this rank has the whole system. If write, the values that x has are not needed.
    BAIHierarchyUnbind() ends the access */
@@ -120,26 +121,11 @@ PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILeve
   BAIHierarchy h = bai->hierarchy;
 
   PetscFunctionBegin;
-  *v = (BAILevelsVectors){.b = b, .x = x, .access = write ? BAI_WRITE : BAI_READ_WRITE};
-  PetscCall(BAIHierarchyGetArray(h, b, BAI_READ, &v->barray));
-  if (!v->barray && h->M.n) {
-    PetscCall(NeedCopy(h, &h->b));
-    PetscCall(CopyLocal(b, h->b));
-    v->b = h->b;
-    PetscCall(BAIHierarchyGetArray(h, v->b, BAI_READ, &v->barray));
-  }
-  PetscCall(BAIHierarchyGetArray(h, x, v->access, &v->xarray));
-  if (!v->xarray && h->M.n) {
-    PetscCall(NeedCopy(h, &h->x));
-    if (!write) PetscCall(CopyLocal(x, h->x));
-    v->x = h->x;
-    PetscCall(BAIHierarchyGetArray(h, v->x, v->access, &v->xarray));
-  }
-  PetscCheck((v->barray && v->xarray) || !h->M.n, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "The matrix is on a GPU, and vectors for it are kept on the host: remove -vec_bind_below, or keep the "
-             "matrix on the host, -mat_type aij");
-  v->bmine = v->barray;
-  v->xmine = v->xarray;
+  v->access = write ? BAI_WRITE : BAI_READ_WRITE;
+  PetscCall(Bind(h, b, BAI_READ, &h->b, &v->b, &v->bmine));
+  PetscCall(Bind(h, x, v->access, &h->x, &v->x, &v->xmine));
+  v->barray = v->bmine;
+  v->xarray = v->xmine;
   if (h->gathered)
     PetscCall(BAIGatheredBring(h->gathered, v->bmine, v->xmine, (PetscBool)!write, &v->barray, &v->xarray));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,13 +134,9 @@ PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILeve
 /* Restores the arrays, and copies the result to x if v has a copy of it */
 PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
 {
-  BAIHierarchy h = bai->hierarchy;
-
   PetscFunctionBegin;
-  if (h->gathered) PetscCall(BAIGatheredReturn(h->gathered, v->xarray, v->xmine));
-  PetscCall(BAIHierarchyRestoreArray(h, v->x, v->access, &v->xmine));
-  PetscCall(BAIHierarchyRestoreArray(h, v->b, BAI_READ, &v->bmine));
-  if (v->x != x) PetscCall(CopyLocal(v->x, x));
+  PetscCall(BAIHierarchyShow(bai, x, v));
+  PetscCall(BAIVecRestoreArray(BackendOf(bai->hierarchy), v->b, BAI_READ, &v->bmine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +147,7 @@ PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
 
   PetscFunctionBegin;
   if (h->gathered) PetscCall(BAIGatheredReturn(h->gathered, v->xarray, v->xmine));
-  PetscCall(BAIHierarchyRestoreArray(h, v->x, v->access, &v->xmine));
+  PetscCall(BAIVecRestoreArray(BackendOf(h), v->x, v->access, &v->xmine));
   v->access = BAI_READ_WRITE;
   if (v->x != x) PetscCall(CopyLocal(v->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,7 +156,9 @@ PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
 /* Takes x back after others have looked at it */
 PetscErrorCode BAIHierarchyUnshow(BAI *bai, BAILevelsVectors *v)
 {
+  BAIMemory memory;
+
   PetscFunctionBegin;
-  PetscCall(BAIHierarchyGetArray(bai->hierarchy, v->x, v->access, &v->xmine));
+  PetscCall(BAIVecGetArray(BackendOf(bai->hierarchy), v->x, v->access, &v->xmine, &memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
