@@ -4,20 +4,17 @@
 */
 #include "kspbai.h"
 
-/* Gets Amat, or Pmat if only that has entries */
-static PetscErrorCode GetMatOfEntries(KSP ksp, Mat *B)
+/* Gets Amat, or Pmat if only that has entries; has: B has entries */
+static PetscErrorCode GetMatOfEntries(KSP ksp, Mat *B, PetscBool *has)
 {
-  PetscBool has;
-  Mat       A, P;
+  Mat P;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, &P));
-  *B = A;
-  if (A == P) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIHasEntries(A, &has));
-  if (has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIHasEntries(P, &has));
-  if (has) *B = P;
+  PetscCall(KSPGetOperators(ksp, B, &P));
+  PetscCall(BAIHasEntries(*B, has));
+  if (*has || *B == P) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHasEntries(P, has));
+  if (*has) *B = P;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,11 +95,12 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
    need another type, as on a GPU */
 PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  KSP_BAI *k = (KSP_BAI *)ksp->data;
-  Mat      A;
+  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  PetscBool has;
+  Mat       A;
 
   PetscFunctionBegin;
-  PetscCall(GetMatOfEntries(ksp, &A));
+  PetscCall(GetMatOfEntries(ksp, &A, &has));
   PetscCall(BAINeedWork(&k->bai, A));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   if (k->transposed) {
@@ -138,8 +136,7 @@ PetscErrorCode KSPBAIScaledNorms(KSP ksp, Vec b, Vec r, BAILevelsSolution *s)
 
   PetscFunctionBegin;
   s->scaled = s->scaled_b = 0;
-  PetscCall(GetMatOfEntries(ksp, &A));
-  PetscCall(BAIHasEntries(A, &has));
+  PetscCall(GetMatOfEntries(ksp, &A, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(NeedWeights(k, A));
   PetscCall(VecPointwiseMult(r, r, k->weights));
@@ -181,8 +178,7 @@ PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
   Mat             A;
 
   PetscFunctionBegin;
-  PetscCall(GetMatOfEntries(ksp, &A)); /* an estimate, if it is Pmat */
-  PetscCall(BAIHasEntries(A, &has));
+  PetscCall(GetMatOfEntries(ksp, &A, &has)); /* an estimate, if it is Pmat */
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BoundNorm(k, A, &norm));
   PetscCall(BAIVecNorm(x, &xnorm));

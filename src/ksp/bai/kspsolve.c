@@ -159,24 +159,6 @@ static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets ksp->rnorm to ||b - A x|| of a nonzero guess, in the unscaled system, and tests it, which may set ksp->reason.
-   Sets t->bnorm2 to the square of the norm that tolerances are relative to, in the scaled system: mostly ||b||, but
-   the test can take the norm of the guess instead */
-static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
-{
-  const KSP_BAI *k = (KSP_BAI *)ksp->data;
-  PetscReal      rnorm;
-
-  PetscFunctionBegin;
-  PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, &rnorm));
-  rnorm /= k->scale;
-  KSPCheckNorm(ksp, rnorm);
-  ksp->rnorm = rnorm;
-  PetscCall(KSPBAITestGuess(ksp, rnorm));
-  t->bnorm2 = k->scale * ksp->rnorm0 * k->scale * ksp->rnorm0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Computes the size of the system: ||b||, or if that is 0 the residual norm of the guess */
 static PetscErrorCode SystemSize(KSP ksp, PetscReal *size)
 {
@@ -215,7 +197,10 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does the whole solve in one run, without monitors. A zero guess is tested afterwards, as that needs the host */
+/*
+   Does the whole solve in one run, without monitors. A zero guess is tested afterwards, as that needs the host. The test
+   of another guess finds the norm that tolerances are relative to: mostly ||b||, but it can take that of the guess
+*/
 static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 {
   KSP_BAI          *k     = (KSP_BAI *)ksp->data;
@@ -227,8 +212,13 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
   PetscFunctionBegin;
   if (!ksp->guess_zero && !fixed) {
     PetscCall(CheckRange(ksp, &bnorm, outcome));
-    if (*outcome != BAI_SCALE) PetscCall(LookAtGuess(ksp, &t));
-    if (*outcome == BAI_SCALE || ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+    if (*outcome == BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, &ksp->rnorm));
+    ksp->rnorm /= k->scale;
+    KSPCheckNorm(ksp, ksp->rnorm);
+    PetscCall(KSPBAITestGuess(ksp, ksp->rnorm));
+    if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+    t.bnorm2 = k->scale * ksp->rnorm0 * k->scale * ksp->rnorm0;
   }
   PetscCall(RunMethod(ksp, &t, PETSC_FALSE, 0, 0, &s));
   ksp->its = fixed ? ksp->max_it : (PetscInt)s.its;
@@ -314,26 +304,13 @@ static PetscErrorCode ScaleSystem(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Runs the method that is set up, and adds to its, the number of iterations so far. If outcome is BAI_SCALE, the system
-   is scaled and its is 0 */
-static PetscErrorCode RunKrylov(KSP ksp, PetscInt *its, BAIOutcome *outcome)
+/* Whether this run of the method that is set up needs the norm of each iteration; its: number of iterations so far */
+static PetscBool IsRunWatched(KSP ksp, PetscInt its)
 {
-  const KSP_BAI  *k       = (KSP_BAI *)ksp->data;
-  const PetscBool seen    = KSPBAIIsWatched(ksp);
-  const PetscBool watched = (PetscBool)((seen || k->runner == BAI_BY_PETSC || *its) && ksp->normtype != KSP_NORM_NONE &&
-                                        (seen || !KSPBAIIsFixed(ksp)));
+  const PetscBool seen = KSPBAIIsWatched(ksp);
 
-  PetscFunctionBegin;
-  *outcome = BAI_ENDS;
-  if (watched) PetscCall(SolveWatched(ksp, its, outcome));
-  else {
-    PetscCall(SolveUnwatched(ksp, outcome));
-    *its = ksp->its;
-  }
-  if (*outcome != BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ScaleSystem(ksp));
-  *its = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)((seen || ((KSP_BAI *)ksp->data)->runner == BAI_BY_PETSC || its) &&
+                     ksp->normtype != KSP_NORM_NONE && (seen || !KSPBAIIsFixed(ksp)));
 }
 
 /* Raises an error for matrices that are not assembled, and for vectors of wrong size; of wrong local size on the ranks
@@ -368,8 +345,8 @@ static PetscErrorCode CheckOperands(KSP ksp)
 static PetscErrorCode SolveByKrylov(KSP ksp)
 {
   KSP_BAI     *k       = (KSP_BAI *)ksp->data;
-  BAIOutcome   outcome = BAI_SCALE;
-  PetscInt     its     = 0;
+  BAIOutcome   outcome = BAI_ENDS;
+  PetscInt     its     = 0; /* of all methods so far */
   MatNullSpace nullspace;
   Mat          A;
 
@@ -380,14 +357,22 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
     ksp->reason = KSP_DIVERGED_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  while (outcome != BAI_ENDS) {
-    if (outcome == BAI_AGAIN) {
+  do {
+    if (outcome == BAI_SCALE) {
+      PetscCall(ScaleSystem(ksp));
+      its = 0;
+    } else if (outcome == BAI_AGAIN) {
       PetscCall(PetscMemzero(&k->setting, sizeof(k->setting)));
       PetscCall(KSPBAISetUpKrylov(ksp));
       PetscCall(GetSetting(ksp, &k->setting));
     }
-    PetscCall(RunKrylov(ksp, &its, &outcome));
-  }
+    outcome = BAI_ENDS;
+    if (IsRunWatched(ksp, its)) PetscCall(SolveWatched(ksp, &its, &outcome));
+    else {
+      PetscCall(SolveUnwatched(ksp, &outcome));
+      its = ksp->its;
+    }
+  } while (outcome != BAI_ENDS);
   if (k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, 1.0 / k->scale));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   if (k->transposed) PetscCall(MatGetTransposeNullSpace(A, &nullspace));
