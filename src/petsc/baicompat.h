@@ -79,23 +79,17 @@ typedef PetscOptionItems BAIOptionItems;
     ((ksp)->transpose_solve || (ksp)->transpose.solve_requested ? KSPSolveTranspose : KSPSolve)(ksp, b, x)
 #endif
 
-/* The properties of a PETSc that libraries cannot mix */
-typedef struct {
-  int           major, minor;
-  PetscDataType scalar, real;
-  size_t        index; /* size of a PetscInt in bytes */
-} BAIVariant;
-
-/* Describes a variant, as "PETSc 3.18 (complex scalars of double precision, 32-bit indices)" */
-static inline PetscErrorCode BAIVariantName(const BAIVariant *v, char name[], size_t len)
+/* Describes a PETSc of this release, as "PETSc 3.18 (complex scalars of double precision, 32-bit indices)", by the
+   properties that libraries cannot mix; index is the size of a PetscInt in bytes */
+static inline PetscErrorCode BAIVariantName(PetscDataType scalar, PetscDataType real, size_t index, char name[128])
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, len, "PETSc %d.%d (%s scalars of %s precision, %d-bit indices)", v->major, v->minor,
-                          v->scalar == PETSC_COMPLEX ? "complex" : "real",
-                          v->real == PETSC_FLOAT      ? "single"
-                            : v->real == PETSC_DOUBLE ? "double"
-                                                      : "another",
-                          8 * (int)v->index));
+  PetscCall(PetscSNPrintf(name, 128, "PETSc %d.%d (%s scalars of %s precision, %d-bit indices)", PETSC_VERSION_MAJOR,
+                          PETSC_VERSION_MINOR, scalar == PETSC_COMPLEX ? "complex" : "real",
+                          real == PETSC_FLOAT      ? "single"
+                            : real == PETSC_DOUBLE ? "double"
+                                                   : "another",
+                          8 * (int)index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,10 +101,11 @@ static inline PetscErrorCode BAIVariantName(const BAIVariant *v, char name[], si
 */
 static inline PetscErrorCode BAICheckVariant(void)
 {
-  const BAIVariant built = {PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_SCALAR, PETSC_REAL, sizeof(PetscInt)};
-  BAIVariant       found = built;
-  char             version[256], built_name[128], found_name[128];
-  PetscBool        known;
+  int           major, minor;
+  PetscDataType scalar, real;
+  size_t        index;
+  char          version[256], built[128], found[128];
+  PetscBool     known, same;
 
   PetscFunctionBegin;
   /* A second PETSc next to the running one, as in Python, whose libraries have local symbols */
@@ -118,26 +113,26 @@ static inline PetscErrorCode BAICheckVariant(void)
     fprintf(stderr,
             "libpetscbai was built for PETSc %d.%d, which is not initialized: "
             "if another PETSc is, build petsc-bai with that one\n",
-            built.major, built.minor);
+            PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR);
     PetscFunctionReturn(PETSC_ERR_LIB);
   }
   PetscCall(PetscGetVersion(version, sizeof(version)));
-  if (sscanf(version, "%*[^0-9]%d.%d", &found.major, &found.minor) == 2 &&
-      (found.major != built.major || found.minor != built.minor)) {
+  if (sscanf(version, "%*[^0-9]%d.%d", &major, &minor) == 2 &&
+      (major != PETSC_VERSION_MAJOR || minor != PETSC_VERSION_MINOR)) {
     fprintf(
       stderr,
       "libpetscbai was built for PETSc %d.%d and cannot be used with PETSc %d.%d: build petsc-bai with this PETSc\n",
-      built.major, built.minor, found.major, found.minor);
+      PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
     PetscFunctionReturn(PETSC_ERR_LIB);
   }
-  PetscCall(PetscDataTypeFromString("Scalar", &found.scalar, &known));
-  PetscCall(PetscDataTypeFromString("Real", &found.real, &known));
-  PetscCall(PetscDataTypeGetSize(PETSC_INT, &found.index));
-  PetscCall(BAIVariantName(&built, built_name, sizeof(built_name)));
-  PetscCall(BAIVariantName(&found, found_name, sizeof(found_name)));
-  PetscCheck(found.scalar == built.scalar && found.real == built.real && found.index == built.index, PETSC_COMM_SELF,
-             PETSC_ERR_LIB, "libpetscbai was built for %s and cannot be used with %s: build petsc-bai with this PETSc",
-             built_name, found_name);
+  PetscCall(PetscDataTypeFromString("Scalar", &scalar, &known));
+  PetscCall(PetscDataTypeFromString("Real", &real, &known));
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &index));
+  PetscCall(BAIVariantName(PETSC_SCALAR, PETSC_REAL, sizeof(PetscInt), built));
+  PetscCall(BAIVariantName(scalar, real, index, found));
+  PetscCall(PetscStrcmp(built, found, &same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "libpetscbai was built for %s and cannot be used with %s: build petsc-bai with this PETSc", built, found);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
