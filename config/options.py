@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes what follows from the tables of options, src/petsc/options.def and others: setters, getters, their manual
-pages, prototypes, tables.
+pages, prototypes, the words of enums, tables.
 
 config/options.py          writes it ("make options")
 config/options.py --check  says of each file, in TAP, whether it is up to date ("make test"); exits with 1 if one is not
@@ -8,8 +8,7 @@ config/options.py --check  says of each file, in TAP, whether it is up to date (
 import os, re, sys, textwrap
 
 DEF, RESEARCH, LEVELS = 'src/petsc/options.def', 'src/research/options.def', 'src/pc/baimg/options.def'
-WORDS, TYPES = 'src/petsc/options.c', 'include/petscbaitypes.h'
-HEADER, MANUAL = 'include/petscbai.h', 'docs/options.md'
+TYPES, HEADER, MANUAL = 'include/petscbaitypes.h', 'include/petscbai.h', 'docs/options.md'
 FACES = ('KSPBAI', 'PCBAI', 'PCBAIMG')
 STRUCTS = dict(zip(FACES, ('BAIFaceKSP', 'BAIFacePC', 'BAIFaceMG')))
 PAGES = dict(zip(FACES, ('src/ksp/bai/kspbai.c', 'src/pc/baismooth/pcbai.c', 'src/pc/baimg/pcbaimg.c')))
@@ -70,20 +69,17 @@ def class_of(face):
 
 
 class Enum:
-    """An array of words for PETSc, {"first", ..., "Type", "PREFIX_", NULL}, and what its values mean by the page of
-    its type"""
+    """The words of a type of petscbaitypes.h, and what they mean by the page of the type"""
 
-    def __init__(self, array):
-        found = re.search(r'%s\[\]\s*=\s*\{(.*?),\s*NULL\}' % array, read(WORDS), re.S)
-        if not found:
-            sys.exit('%s: no array %s' % (WORDS, array))
-        *self.words, self.type, prefix = [word.strip('"') for word in split(found.group(1))]
-        self.constants = [prefix + word.upper() for word in self.words]
+    def __init__(self, name):
         types = read(TYPES)
-        declared = re.search(r'typedef enum \{([^}]*)\} %s;' % self.type, types)
-        if not declared or split(declared.group(1)) != self.constants:
-            sys.exit('%s and %s: the words of %s are not those of the enum' % (WORDS, TYPES, array))
-        page = re.search(r'/\*E\s+%s - .*?E\*/' % self.type, types, re.S).group(0)
+        declared = re.search(r'typedef enum \{([^}]*)\} %s;' % name, types)
+        if not declared:
+            sys.exit('%s: no enum %s' % (TYPES, name))
+        self.constants = split(declared.group(1))
+        self.prefix = re.sub('[^_]*$', '', os.path.commonprefix(self.constants))
+        self.words = [constant[len(self.prefix) :].lower() for constant in self.constants]
+        page = re.search(r'/\*E\s+%s - .*?E\*/' % name, types, re.S).group(0)
         values = re.split(r'^[+.-] +', page[page.index('Values:') : page.index('Options Database Key')], flags=re.M)[1:]
         self.meanings = [
             ' '.join(re.sub(r'^`\w+`\s*- ', '', re.sub(r'\(default[^)]*\)', '', value)).split()) for value in values
@@ -105,7 +101,7 @@ class Option:
         self.faces = [face for face in FACES if face in self.default]
         self.kind, _, arguments = self.range.rstrip(')').partition('(')
         self.limits = [argument.strip('"') for argument in split(arguments)]
-        self.enum = Enum(self.limits[0]) if self.kind == 'NAMES' else None
+        self.enum = Enum(self.type) if self.kind == 'NAMES' else None
         head, *self.paragraphs = textwrap.dedent(comment).strip().split('\n\n')
         argument, *others = head.splitlines()
         self.argument, _, self.unit = argument.partition(' - ')
@@ -307,12 +303,20 @@ def setter_and_getter(o, face):
     return text + function(face, 'Get', o, '%s *%s' % (o.type, a), a)
 
 
+def words(o):
+    """The array of the words of an enum, as PETSc has them"""
+    names = ', '.join(f'"{word}"' for word in o.enum.words + [o.type, o.enum.prefix])
+    return fill(f'const char *const {o.limits[0]}[] = {{{names}, NULL}};', '', '  ') + '\n'
+
+
 def setters(face, rows):
     top = f'''/*
    Setters and getters of {face}, {MADE}
 */
 #include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
 '''
+    if face == 'KSPBAI':
+        top += '\n/* The words of all enums */\n' + ''.join(words(o) for o in rows if o.enum)
     return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if o.function and face in o.faces])
 
 

@@ -198,8 +198,8 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
 }
 
 /*
-   Does the whole solve in one run, without monitors. A zero guess is tested afterwards, as that needs the host. The test
-   of another guess finds the norm that tolerances are relative to: mostly ||b||, but it can take that of the guess
+   Does the whole solve in one run, without monitors. A zero guess is tested afterwards, as that needs the host. The
+   test of another guess finds the norm that tolerances are relative to: mostly ||b||, but it can be that of the guess
 */
 static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 {
