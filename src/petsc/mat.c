@@ -20,14 +20,12 @@ PetscBool BAIVersionsEqual(BAIVersion a, BAIVersion b)
 PetscErrorCode BAITakeValues(const BAI *bai, Mat A, PetscBool anyway, BAIVersion *known, PetscBool *others)
 {
   BAIVersion now;
-  int        work;
 
   PetscFunctionBegin;
   PetscCall(BAIVersionOf((PetscObject)A, &now));
-  work = anyway || !BAIVersionsEqual(now, *known);
-  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
-  *known  = now;
-  *others = (PetscBool)work;
+  *others = (PetscBool)(anyway || !BAIVersionsEqual(now, *known));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, others, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm(bai->obj)));
+  *known = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

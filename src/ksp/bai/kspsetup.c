@@ -270,10 +270,9 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   const BAIKrylov      asked   = k->bai.options.krylov;
   const BAILevelsInfo *info    = &k->bai.hierarchy->info;
   BAIBackend           backend = k->bai.options.backend;
-  PetscBool            seq, mpi, given;
+  PetscBool            seq, mpi, given, cuda;
   MatInfo              mat;
   Mat                  Ad = A;
-  int                  other;
 
   PetscFunctionBegin;
   *on = PETSC_FALSE;
@@ -281,9 +280,9 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, NULL, NULL));
   if (backend == BAI_BACKEND_AUTO && (seq || mpi)) PetscCall(BAIBackendOf(Ad, &backend));
-  other = backend == BAI_BACKEND_CUDA ? 0 : 1;
-  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
-  if (other) PetscFunctionReturn(PETSC_SUCCESS);
+  cuda = (PetscBool)(backend == BAI_BACKEND_CUDA);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &cuda, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
+  if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   given = (PetscBool)(BAIOptionsGiven(&k->bai, BAI_OF_BOTH) ||
                       (k->mg && (k->mg->asked || k->mg->hierarchy->aggregates)));
   if (!k->mg || A != P || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||

@@ -49,20 +49,13 @@ static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
    and relaxation, find changes themselves */
 static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
 {
-  KSP_BAI    *k     = (KSP_BAI *)ksp->data;
-  BAI        *owner = KSPBAIGetOwner(k);
-  PetscMPIInt size;
-  int         work;
+  BAI *owner = KSPBAIGetOwner((KSP_BAI *)ksp->data);
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (!owner) PetscFunctionReturn(PETSC_SUCCESS);
   if (same && !owner->hierarchy->deferred) PetscCall(BAIHierarchyIsAsAsked(owner, is));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  work = !*is;
-  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &work));
-  *is = (PetscBool)!work;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, is, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

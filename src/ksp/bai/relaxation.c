@@ -31,7 +31,6 @@ PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
   const char *prefix;
   PetscBool   is;
   Mat         B;
-  int         work;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
@@ -41,9 +40,8 @@ PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
   k->runner = BAI_BY_RELAXATION;
   PetscCall(GetRelaxedMat(ksp, &B));
   PetscCall(BAIIsSetUp(bai, B, &is));
-  work = !is;
-  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
-  if (work) PetscCall(BAISetUp(bai, B));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
+  if (!is) PetscCall(BAISetUp(bai, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
