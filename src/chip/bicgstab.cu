@@ -152,12 +152,8 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
 }
 } // namespace
 
-const void *BAIChipBiCGStab(int shape)
-{
-  static const void *const kernels[] = {
+const void *const BAIChipBiCGStab[] = {
 #define SHAPE(Matrix, length, threads) (const void *)BiConjugateGradients<Matrix, threads>,
-    CHIP_SHAPES(SHAPE)
+  CHIP_SHAPES(SHAPE)
 #undef SHAPE
-  };
-  return kernels[shape];
-}
+};

@@ -117,6 +117,6 @@ typedef struct {
 /* shape.cu: the kernels, and whether one can be launched with these parts, in which its launch is stored */
 extern const BAIChipShape BAIChipShapes[BAI_CHIP_SHAPES];
 BAIStatus                 BAIChipPlan(BAIChip *, int shape, BAIChipParts *, bool *fits);
-/* pipelined.cu, bicgstab.cu: the kernel of a shape */
-const void *BAIChipPipelined(int shape);
-const void *BAIChipBiCGStab(int shape);
+/* pipelined.cu, bicgstab.cu: the kernel of each shape */
+extern const void *const BAIChipPipelined[BAI_CHIP_SHAPES];
+extern const void *const BAIChipBiCGStab[BAI_CHIP_SHAPES];

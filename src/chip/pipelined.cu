@@ -166,12 +166,8 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
 }
 } // namespace
 
-const void *BAIChipPipelined(int shape)
-{
-  static const void *const kernels[] = {
+const void *const BAIChipPipelined[] = {
 #define SHAPE(Matrix, length, threads) (const void *)ConjugateGradients<Matrix, threads>,
-    CHIP_SHAPES(SHAPE)
+  CHIP_SHAPES(SHAPE)
 #undef SHAPE
-  };
-  return kernels[shape];
-}
+};

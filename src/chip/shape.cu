@@ -31,7 +31,7 @@ BAIStatus BAIChipPlan(BAIChip *chip, int shape, BAIChipParts *parts, bool *fits)
   *fits = false;
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  parts->kernel  = (chip->bicgstab ? BAIChipBiCGStab : BAIChipPipelined)(shape);
+  parts->kernel  = (chip->bicgstab ? BAIChipBiCGStab : BAIChipPipelined)[shape];
   parts->shared  = SharedOf(parts->A, chip->bicgstab);
   parts->threads = (parts->A.rows_most + S.each - 1) / S.each;
   parts->threads = (parts->threads + WARP - 1) / WARP * WARP + WARP;

@@ -38,6 +38,13 @@ typedef PetscOptionItems BAIOptionItems;
   #define PetscOptionsCreateViewer(...) PetscOptionsGetViewer(__VA_ARGS__)
 #endif
 
+/* The MPI datatype of a PetscBool */
+#if PETSC_VERSION_LT(3, 24, 0)
+  #define BAI_MPI_BOOL MPIU_BOOL
+#else
+  #define BAI_MPI_BOOL MPI_C_BOOL
+#endif
+
 #if PETSC_VERSION_LT(3, 25, 0)
   #define KSP_DMACTIVE_ALL                  0
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)

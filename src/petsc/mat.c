@@ -24,7 +24,7 @@ PetscErrorCode BAITakeValues(const BAI *bai, Mat A, PetscBool anyway, BAIVersion
   PetscFunctionBegin;
   PetscCall(BAIVersionOf((PetscObject)A, &now));
   *others = (PetscBool)(anyway || !BAIVersionsEqual(now, *known));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, others, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm(bai->obj)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, others, 1, BAI_MPI_BOOL, MPI_LOR, PetscObjectComm(bai->obj)));
   *known = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

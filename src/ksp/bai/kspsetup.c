@@ -281,7 +281,7 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, NULL, NULL));
   if (backend == BAI_BACKEND_AUTO && (seq || mpi)) PetscCall(BAIBackendOf(Ad, &backend));
   cuda = (PetscBool)(backend == BAI_BACKEND_CUDA);
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &cuda, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &cuda, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   given = (PetscBool)(BAIOptionsGiven(&k->bai, BAI_OF_BOTH) ||
                       (k->mg && (k->mg->asked || k->mg->hierarchy->aggregates)));

@@ -55,7 +55,7 @@ static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
   *is = PETSC_FALSE;
   if (!owner) PetscFunctionReturn(PETSC_SUCCESS);
   if (same && !owner->hierarchy->deferred) PetscCall(BAIHierarchyIsAsAsked(owner, is));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, is, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, is, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -40,7 +40,7 @@ PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
   k->runner = BAI_BY_RELAXATION;
   PetscCall(GetRelaxedMat(ksp, &B));
   PetscCall(BAIIsSetUp(bai, B, &is));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
   if (!is) PetscCall(BAISetUp(bai, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
