@@ -9,6 +9,7 @@ import os, re, sys, textwrap
 
 DEF, RESEARCH, LEVELS = 'src/petsc/options.def', 'src/research/options.def', 'src/pc/baimg/options.def'
 TYPES, HEADER, MANUAL = 'include/petscbaitypes.h', 'include/petscbai.h', 'docs/options.md'
+WORDS = 'src/petsc/generated/words.def'
 FACES = ('KSPBAI', 'PCBAI', 'PCBAIMG')
 STRUCTS = dict(zip(FACES, ('BAIFaceKSP', 'BAIFacePC', 'BAIFaceMG')))
 PAGES = dict(zip(FACES, ('src/ksp/bai/kspbai.c', 'src/pc/baismooth/pcbai.c', 'src/pc/baimg/pcbaimg.c')))
@@ -303,10 +304,14 @@ def setter_and_getter(o, face):
     return text + function(face, 'Get', o, '%s *%s' % (o.type, a), a)
 
 
-def words(o):
-    """The array of the words of an enum, as PETSc has them"""
-    names = ', '.join(f'"{word}"' for word in o.enum.words + [o.type, o.enum.prefix])
-    return fill(f'const char *const {o.limits[0]}[] = {{{names}, NULL}};', '', '  ') + '\n'
+def words(rows):
+    """The arrays of the words of enums, as PETSc has them"""
+    text = f'/* Words of enums, {MADE} */\n'
+    for o in rows:
+        if o.enum:
+            names = ', '.join(f'"{word}"' for word in o.enum.words + [o.type, o.enum.prefix])
+            text += fill(f'const char *const {o.limits[0]}[] = {{{names}, NULL}};', '', '  ') + '\n'
+    return text
 
 
 def setters(face, rows):
@@ -315,8 +320,6 @@ def setters(face, rows):
 */
 #include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
 '''
-    if face == 'KSPBAI':
-        top += '\n/* The words of all enums */\n' + ''.join(words(o) for o in rows if o.enum)
     return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if o.function and face in o.faces])
 
 
@@ -438,7 +441,7 @@ type; getters report an error.'''
 def main():
     users, research, levels = options(DEF), options(RESEARCH), options(LEVELS)
     rows = users + research + levels
-    files = {HEADER: prototypes(rows), TYPES: types(rows)}
+    files = {HEADER: prototypes(rows), TYPES: types(rows), WORDS: words(rows)}
     files[MANUAL] = manual(users, research, levels)
     for face in FACES:
         files[SETTERS[face]] = setters(face, rows)

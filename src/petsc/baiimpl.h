@@ -27,7 +27,7 @@ typedef struct {
   PetscBool   solves; /* a KSP, which computes residual norms; otherwise a PC, whose iterations smooth */
 } BAIFace;
 
-PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG; /* options.c */
+PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
 
 typedef struct BAIHierarchy_ *BAIHierarchy; /* ../multigrid/hierarchy.h */
 #include "../relaxation/relaxation.h"

@@ -1,5 +1,6 @@
 /* The options of KSPBAI, PCBAI and PCBAIMG, and their ranges */
 #include "../multigrid/hierarchy.h"
+#include "generated/words.def"
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 

@@ -3,21 +3,6 @@
 */
 #include "../../../petsc/baiimpl.h" /*I "petscbai.h" I*/
 
-/* The words of all enums */
-const char *const BAIMethods[] = {"auto", "krylov", "relaxation", "BAIMethod", "BAI_METHOD_", NULL};
-const char *const BAIKrylovs[] = {"auto", "cg", "fcg", "bcgs", "gmres", "BAIKrylov", "BAI_KRYLOV_", NULL};
-const char *const BAIModes[] = {"async", "launch", "sync", "color", "auto", "BAIMode", "BAI_MODE_", NULL};
-const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_",
-  NULL};
-const char *const BAIWeights[] = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
-const char *const BAIPrecisions[] = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
-const char *const BAIPolynomials[] = {"auto", "none", "fourth", "BAIPolynomial", "BAI_POLYNOMIAL_", NULL};
-const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
-const char *const BAIRefines[] = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
-const char *const BAIExchanges[] = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
-const char *const BAIKernels[] = {"auto", "resident", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
-const char *const BAIFaultTypes[] = {"rows", "blocks", "BAIFaultType", "BAI_FAULT_", NULL};
-
 /*@
    KSPBAISetMethod - Sets whether a Krylov method or block-asynchronous relaxation solves
 
