@@ -73,8 +73,8 @@ struct Matching {
   const int  *rows;
 };
 
-/* Calls BAIMatchBegin() for all rows, a thread for each; leave is its parameter. Also empties the offers to pairs unless
-   they are NULL */
+/* Calls BAIMatchBegin() for all rows, a thread for each; leave is its parameter. Also empties the offers to pairs,
+   unless to_pairs is NULL */
 static __global__ void Begin(BAIMatching m, uint64_t *to_pairs, int leave)
 {
   const int i = Thread();

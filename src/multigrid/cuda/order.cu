@@ -10,8 +10,8 @@ enum {
   FEW         = FEW_THREADS * FEW_ITEMS /* and thus rows that a small level has less than */
 };
 
-/* A level for kernels. of has the row of the next level at each place, and an aggregate becomes columns rows there. m is
-   0 for the last level, which has neither listed nor of nor child; parent may be NULL */
+/* A level for kernels. of has the row of the next level at each place, and an aggregate becomes columns rows there. m
+   is 0 for the last level, which has neither listed nor of nor child; parent may be NULL */
 struct Order {
   int        n, m, ghosts, columns;
   BAIMembers listed;
