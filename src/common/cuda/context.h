@@ -60,8 +60,8 @@ void BAICUDAFree(BAIContext *, size_t bytes, void *pointer);
 void BAICUDAFreeSince(BAIContext *, int owned);
 /* Waits until the work in the stream is done */
 BAIStatus BAICUDAWait(BAIContext *);
-/* Copies to the host, after all work in the stream. Few bytes, up to BAI_PINNED_BYTES, take a few microseconds less than
-   by cudaMemcpyAsync(), which waits for the device twice if memory is not pinned */
+/* Copies to the host, after all work in the stream. Up to BAI_PINNED_BYTES take a few microseconds less than with
+   cudaMemcpyAsync(), which waits for the device twice if memory is not pinned */
 BAIStatus BAICUDADownload(BAIContext *, size_t bytes, const void *from, void *to);
 /* Gets a piece of zeroed host memory that kernels write, of BAI_PINNED_BYTES */
 BAIStatus BAIPinnedGet(void *pointer);
