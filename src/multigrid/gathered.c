@@ -5,6 +5,10 @@
    that work, they run the same operations in the same order, so they take the same decisions. The others wait for the
    one of their GPU, as kernels of several processes share it in turns of milliseconds.
 
+   The whole matrix, and vectors of its size, are in memory of each rank that works. Each rank stores its own part, and
+   they exchange these: they write to each other's mailboxes, or use MPI through the host, with memory that only its
+   rank accesses. ranks.c gathers a coarse level in the same way.
+
    There are two of b and x, so that a rank may send the vectors of a solve while another one is busy with the solve
    before
 */
@@ -15,19 +19,22 @@
 enum {
   FEW_ROWS          = BAI_LEVELS_SMALL, /* a system with at most this number of rows is gathered in any case */
   GATHERED_NONZEROS = 1 << 23,          /* and on a GPU one with at most this number of nonzeros, */
-  SHARED_NONZEROS   = 1 << 27 /* or this one, if all ranks share the GPU, so that levels of all would be slow */
+  SHARED_NONZEROS   = 1 << 27, /* or this one, if all ranks share the GPU, so that levels of all would be slow */
+  ALIGNED           = 256      /* bytes to which arrays are aligned */
 };
 
 struct BAIGathered_ {
-  BAI       *bai;
-  BAIWhole   whole;
-  BAIBackend backend;
-  PetscBool  works; /* this rank does; otherwise the first one of the group */
-  MPI_Comm   group; /* see BAIWholeGroup() */
-  void      *stream;
-  int        device;
-  size_t     b[2], x[2], mode[BAI_LEVELS_MODES]; /* offsets of vectors of the whole */
-  int        odd;                                /* which b and x the last exchange was of */
+  BAI         *bai;
+  BAIBackend   backend;
+  void        *stream;
+  PetscMPIInt  size, rank, worker; /* worker does the work for this rank: itself, or the first one of the group */
+  MPI_Comm     group;              /* the ranks with this worker, or MPI_COMM_NULL if there are no others */
+  PetscMPIInt *rows, *entries;     /* first row and first entry of each rank, and behind the last */
+  size_t       j, a, vectors;      /* offsets of columns and values of the matrix behind i, and of the vectors */
+  size_t       vector, bytes;      /* size of a vector, and of everything */
+  BAIMailbox   mailbox;            /* NULL: alone */
+  BAIShared    alone;
+  int          odd; /* which b and x the last exchange was of */
 };
 
 /* Finds whether all ranks share a device. Collective */
@@ -46,8 +53,8 @@ static PetscErrorCode ShareOne(const BAI *bai, BAIBackend backend, PetscBool *sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds whether the system shall be gathered, and where the rows of this rank belong in the whole. Vectors go through
-   memory of the node, so all ranks must be there. M: this rank's rows, or NULL after an error. Collective */
+/* Finds whether the system shall be gathered. Vectors go through memory of the node, so all ranks must be there. M: this
+   rank's rows, or NULL after an error. Collective */
 PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backend, const BAILevelsParameters *p,
                                const BAIMatrix *M, BAIGatheredPlan *plan)
 {
@@ -62,7 +69,7 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
   const PetscBool    as_origin    = (PetscBool)(bai->origin && bai->origin->hierarchy->gathered);
   const PetscBool    asked        = (PetscBool)(h->options.gather == PETSC_BOOL3_TRUE || as_origin);
   const MPI_Comm     comm         = PetscObjectComm(bai->obj);
-  PetscInt64         mine[COUNTS] = {0}, before[COUNTS], all[COUNTS];
+  PetscInt64         mine[COUNTS] = {0}, all[COUNTS];
   PetscBool          shares, one = PETSC_FALSE;
   PetscMPIInt        size;
   MatInfo            info;
@@ -81,7 +88,6 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
   if (BAISharedUse(backend, p->device).code) M = NULL; /* the device of all that follows */
   mine[CANNOT] = M ? 0 : 1;
   mine[HOSTS]  = backend == BAI_BACKEND_HOST ? 1 : 0;
-  PetscCallMPI(MPI_Scan(mine, before, COUNTS, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(mine, all, COUNTS, MPIU_INT64, MPI_SUM, comm));
   if (all[CANNOT] || all[ROWS] > INT_MAX || all[ENTRIES] > INT_MAX || (all[HOSTS] && all[HOSTS] < size))
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,79 +101,212 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
       PetscCall(ShareOne(bai, backend, &one));
     if (!asked && all[ENTRIES] > GATHERED_NONZEROS && !one) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  plan->wanted  = PETSC_TRUE;
-  plan->rows    = (PetscInt)all[ROWS];
-  plan->entries = (PetscInt)all[ENTRIES];
-  plan->first   = (PetscInt)(before[ROWS] - mine[ROWS]);
-  plan->n       = (PetscInt)mine[ROWS];
-  plan->nnz     = (PetscInt)mine[ENTRIES];
+  plan->wanted = PETSC_TRUE;
+  plan->nnz    = (PetscInt)mine[ENTRIES];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the memory of the whole; NULL on all ranks if the ranks would have to access each other's memory and cannot.
-   Collective */
-PetscErrorCode BAIGatheredCreate(BAI *bai, BAIBackend backend, const BAIGatheredPlan *plan,
-                                 const BAILevelsParameters *p, BAIGathered *gathered)
+/* The address at this offset in the memory of a rank */
+static void *At(const struct BAIGathered_ *G, PetscMPIInt rank, size_t offset)
 {
-  size_t      vector[4 + BAI_LEVELS_MODES];
-  BAIGathered G;
+  return (char *)(G->mailbox ? BAIMailboxOf(G->mailbox, rank) : G->alone.memory) + offset;
+}
+
+static size_t OffsetOf(const struct BAIGathered_ *G, int vector)
+{
+  return G->vectors + (size_t)vector * G->vector;
+}
+
+/* Vector number k of the whole, in the memory of the rank that works for this one */
+BAIScalar *BAIGatheredVector(const struct BAIGathered_ *G, int k)
+{
+  return (BAIScalar *)At(G, G->worker, OffsetOf(G, k));
+}
+
+/* The size of an array of count entries of size bytes */
+static size_t Aligned(PetscMPIInt count, size_t size)
+{
+  return ((size_t)count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+/* Creates memory where the levels of the hierarchy will be for a matrix, of which this rank has n rows with nnz entries,
+   and for count vectors. use tells whose memory that is. With BAI_MAILBOX_NONE, or if mailboxes are not possible, it is
+   each rank's own; unless must_share, which then leads to NULL on all ranks. Collective */
+PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, BAIMailboxUse use, PetscBool must_share,
+                                 BAIGathered *gathered)
+{
+  const MPI_Comm comm   = PetscObjectComm(bai->obj);
+  BAIStatus      status = BAIStatusOf(BAI_OK);
+  BAIGathered    G;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&G));
+  PetscCall(PetscNew(gathered));
+  G          = *gathered;
   G->bai     = bai;
-  G->backend = backend;
-  G->stream  = p->stream;
-  G->device  = p->device;
-  PetscCall(BAIWholeCreate(bai, backend, p->stream, plan->n, plan->nnz, 4 + p->modes, vector, plan->use,
-                           (PetscBool)!plan->few, &G->whole));
-  if (!G->whole) {
-    PetscCall(PetscFree(G));
-    *gathered = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscArraycpy(G->b, vector, 2));
-  PetscCall(PetscArraycpy(G->x, vector + 2, 2));
-  PetscCall(PetscArraycpy(G->mode, vector + 4, p->modes));
-  G->group  = BAIWholeGroup(G->whole);
-  G->works  = BAIWholeWorks(G->whole);
-  *gathered = G;
+  G->backend = bai->hierarchy->backend;
+  G->stream  = bai->hierarchy->p.stream;
+  G->group   = MPI_COMM_NULL;
+  PetscCallMPI(MPI_Comm_size(comm, &G->size));
+  PetscCallMPI(MPI_Comm_rank(comm, &G->rank));
+  PetscCall(BAIFindFirst(comm, n, &G->rows));
+  PetscCall(BAIFindFirst(comm, nnz, &G->entries));
+  G->j       = Aligned(G->rows[G->size] + 1, sizeof(BAIInt));
+  G->a       = G->j + Aligned(G->entries[G->size], sizeof(BAIInt));
+  G->vectors = G->a + Aligned(G->entries[G->size], sizeof(BAIScalar));
+  G->vector  = Aligned(G->rows[G->size], sizeof(BAIScalar));
+  G->bytes   = OffsetOf(G, count);
+  G->worker  = G->rank;
+  if (use != BAI_MAILBOX_NONE) PetscCall(BAIMailboxGet(bai, G->backend, G->bytes, use, &G->mailbox));
+  if (G->mailbox) {
+    G->worker = BAIMailboxOwner(G->mailbox, G->rank);
+    G->group  = BAIMailboxSharers(G->mailbox);
+  } else if (must_share) PetscCall(BAIGatheredDestroy(gathered));
+  else status = BAISharedCreate(G->backend, G->bytes, &G->alone, NULL);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All ranks call it, after the levels are destroyed */
+/* Collective, when no rank uses the memory any longer but in its stream: the levels are destroyed */
 PetscErrorCode BAIGatheredDestroy(BAIGathered *gathered)
 {
+  BAIGathered G = *gathered;
+
   PetscFunctionBegin;
-  if (!*gathered) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIWholeDestroy(&(*gathered)->whole));
+  if (!G) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAICheckStatus(G->bai, BAISharedWait(G->backend, G->stream)));
+  PetscCall(BAIMailboxRestore(&G->mailbox));
+  PetscCall(BAICheckStatus(G->bai, BAISharedClose(G->backend, &G->alone)));
+  PetscCall(PetscFree(G->rows));
+  PetscCall(PetscFree(G->entries));
   PetscCall(PetscFree(*gathered));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of a rank, and how they are stored */
-typedef struct {
-  BAIGathered      G;
-  const BAIMatrix *M;
-} Rows;
-
-/* Stores the rows of a rank as a part of the whole, through the host if they are there and the whole is not */
-static BAIStatus Store(void *context, const BAIPart *part)
+/* Copies the part of this rank, from this address, to the memory of each rank that works, unless it is there */
+static BAIStatus Send(const struct BAIGathered_ *G, const PetscMPIInt first[], size_t offset, size_t size,
+                      const void *from)
 {
-  const Rows       *rows = (const Rows *)context;
-  const BAIGathered G    = rows->G;
-  const BAIMatrix  *M    = rows->M;
-  BAIPart           host = *part;
+  const size_t bytes = (size_t)(first[G->rank + 1] - first[G->rank]) * size;
+
+  for (PetscMPIInt k = 0; k < G->size; k++) {
+    void *to = BAIMailboxOwner(G->mailbox, k) == k ? At(G, k, offset + (size_t)first[G->rank] * size) : NULL;
+
+    if (to && to != from) BAITry(BAISharedCopy(G->backend, to, from, bytes, G->stream));
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Waits until all ranks have sent, and done all earlier work; status is that of this rank's work. Collective */
+static PetscErrorCode Meet(const struct BAIGathered_ *G, BAIStatus status)
+{
+  PetscFunctionBegin;
+  if (!status.code) status = BAISharedWait(G->backend, G->stream);
+  PetscCall(BAIAgree(G->bai, BAICheckStatus(G->bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings together the parts of an array, from this address on each rank, by MPI: in place if the array is on the host,
+   else through a copy there, all. Collective */
+static PetscErrorCode GatherBy(const struct BAIGathered_ *G, const PetscMPIInt first[], size_t offset, size_t size,
+                               const void *from, char *all)
+{
+  const PetscBool device = (PetscBool)(G->backend == BAI_BACKEND_CUDA);
+  const size_t    begin = (size_t)first[G->rank] * size, end = (size_t)first[G->rank + 1] * size;
+  char *const     array  = At(G, G->rank, offset);
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  if (!device) all = array;
+  if (all + begin != from) status = BAISharedCopy(G->backend, all + begin, from, end - begin, G->stream);
+  if (device) PetscCall(Meet(G, status));
+  PetscCall(BAIGatherInPlace(PetscObjectComm(G->bai->obj), first, size, all));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Meet(G, BAISharedCopy(G->backend, array, all, (size_t)first[G->size] * size, G->stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Gather(const struct BAIGathered_ *G, const PetscMPIInt first[], size_t offset, size_t size,
+                             const void *from)
+{
+  char          *all = NULL;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  if (G->backend == BAI_BACKEND_CUDA) PetscCall(PetscMalloc1((size_t)first[G->size] * size, &all));
+  code = GatherBy(G, first, offset, size, from, all);
+  PetscCall(PetscFree(all));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings together the parts of count vectors of the whole from number k on, from these addresses, which may be on the
+   host, on all ranks. Nobody may use the vectors any longer. Collective */
+static PetscErrorCode Bring(const struct BAIGathered_ *G, int k, int count, const BAIScalar *const from[])
+{
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  for (int v = 0; v < count; v++) {
+    if (!G->mailbox) PetscCall(Gather(G, G->rows, OffsetOf(G, k + v), sizeof(BAIScalar), from[v]));
+    else if (!status.code) status = Send(G, G->rows, OffsetOf(G, k + v), sizeof(BAIScalar), from[v]);
+  }
+  if (G->mailbox) PetscCall(Meet(G, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings together the parts of near-null-space vector number k, and sets mode to the whole. Collective */
+PetscErrorCode BAIGatheredMode(BAIGathered G, int k, const BAIScalar **mode)
+{
+  PetscFunctionBegin;
+  PetscCall(Bring(G, BAI_GATHERED_MODES + k, 1, mode));
+  *mode = BAIGatheredVector(G, BAI_GATHERED_MODES + k);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings together the parts of b, and if guess those of x, and sets whole_b and whole_x to the vectors of the whole
+   system. Collective */
+PetscErrorCode BAIGatheredBring(BAIGathered G, const BAIScalar *b, const BAIScalar *x, PetscBool guess,
+                                BAIScalar **whole_b, BAIScalar **whole_x)
+{
+  const BAIScalar *const from[2] = {b, x};
+
+  PetscFunctionBegin;
+  G->odd = !G->odd;
+  PetscCall(Bring(G, 2 * G->odd, guess ? 2 : 1, from));
+  *whole_b = BAIGatheredVector(G, 2 * G->odd);
+  *whole_x = BAIGatheredVector(G, 2 * G->odd + 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies this rank's part of whole_x, which BAIGatheredBring() has returned, to x, which may be on the host */
+PetscErrorCode BAIGatheredReturn(const struct BAIGathered_ *G, const BAIScalar *whole_x, BAIScalar *x)
+{
+  const PetscMPIInt first = G->rows[G->rank], n = G->rows[G->rank + 1] - first;
   BAIStatus         status;
 
+  PetscFunctionBegin;
+  status = BAISharedCopy(G->backend, x, whole_x + first, (size_t)n * sizeof(*x), G->stream);
+  if (!status.code && !G->bai->hierarchy->device) status = BAISharedWait(G->backend, G->stream);
+  PetscCall(BAICheckStatus(G->bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stores the rows of M as a part, through the host if they are there and the part is not */
+static BAIStatus Store(const struct BAIGathered_ *G, const BAIMatrix *M, const BAIPart *part)
+{
+  const int device = G->bai->hierarchy->p.device;
+  BAIPart   host   = *part;
+  BAIStatus status;
+
   if (G->backend == BAI_BACKEND_HOST || M->memory == BAI_MEMORY_DEVICE)
-    return BAILevelsStoreMatrix(G->backend, M, part, G->device, G->stream);
+    return BAILevelsStoreMatrix(G->backend, M, part, device, G->stream);
   const size_t n = (size_t)M->n, nnz = (size_t)M->A.i[n] + (M->nghost ? (size_t)M->B.i[n] : 0);
 
   host.i = malloc(n * sizeof(*host.i));
   host.j = malloc((nnz + 1) * sizeof(*host.j));
   host.a = malloc((nnz + 1) * sizeof(*host.a));
   status = BAIStatusOf(host.i && host.j && host.a ? BAI_OK : BAI_ERR_MEMORY);
-  if (!status.code) status = BAILevelsStoreMatrix(BAI_BACKEND_HOST, M, &host, G->device, G->stream);
+  if (!status.code) status = BAILevelsStoreMatrix(BAI_BACKEND_HOST, M, &host, device, G->stream);
   if (!status.code) status = BAISharedCopy(G->backend, part->i, host.i, n * sizeof(*host.i), G->stream);
   if (!status.code) status = BAISharedCopy(G->backend, part->j, host.j, nnz * sizeof(*host.j), G->stream);
   if (!status.code) status = BAISharedCopy(G->backend, part->a, host.a, nnz * sizeof(*host.a), G->stream);
@@ -178,50 +317,44 @@ static BAIStatus Store(void *context, const BAIPart *part)
   return status;
 }
 
-/* Brings together the rows of all ranks, unless pattern only their values. whole becomes the whole matrix where this
-   rank works, else one without rows. Collective */
-PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, const PetscInt garray[], PetscBool pattern,
+/* Brings together the rows of all ranks, unless pattern only their values: those of M, or if it is NULL, of a level of
+   the hierarchy; ghost has the global numbers of ghosts. whole becomes the whole matrix where this rank works, else one
+   without rows. Collective */
+PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, int level, const PetscInt ghost[], PetscBool pattern,
                                BAIMatrix *whole)
 {
-  Rows rows = {G, M};
+  static const BAIInt zero = 0;
+  const PetscMPIInt   me = G->rank, first = G->rows[me], before = G->entries[me];
+  BAIInt *const i = At(G, G->worker, 0), *const j = At(G, G->worker, G->j);
+  BAIScalar *const a    = At(G, G->worker, G->a);
+  const BAIPart    part = {(BAIInt)first, (BAIInt)before, (const BAIInt *)ghost, i + 1 + first, j + before, a + before};
+  const struct {
+    const PetscMPIInt *first;
+    size_t             offset, size;
+    const void        *from;
+  } array[] = {
+    {G->entries, G->a,       sizeof(*a), part.a},
+    {G->entries, G->j,       sizeof(*j), part.j},
+    {G->rows,    sizeof(*i), sizeof(*i), part.i}
+  };
+  BAIStatus status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
-  PetscCall(BAIWholeRows(G->whole, (const BAIInt *)garray, pattern, Store, &rows));
-  *whole = BAIWholeMatrix(G->whole);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Brings together the parts of near-null-space vector number k, and sets mode to the whole. Collective */
-PetscErrorCode BAIGatheredMode(BAIGathered G, int k, const BAIScalar **mode)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIWholeBring(G->whole, 1, &G->mode[k], mode));
-  *mode = BAIWholeVector(G->whole, G->mode[k]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Brings together the parts of b, and if guess those of x, and sets whole_b and whole_x to the vectors of the whole
-   system. Collective */
-PetscErrorCode BAIGatheredBring(BAIGathered G, const BAIScalar *b, const BAIScalar *x, PetscBool guess,
-                                BAIScalar **whole_b, BAIScalar **whole_x)
-{
-  const BAIScalar *const from[2] = {b, x};
-  const int              odd     = !G->odd;
-  const size_t           at[2]   = {G->b[odd], G->x[odd]};
-
-  PetscFunctionBegin;
-  G->odd = odd;
-  PetscCall(BAIWholeBring(G->whole, guess ? 2 : 1, at, from));
-  *whole_b = BAIWholeVector(G->whole, at[0]);
-  *whole_x = BAIWholeVector(G->whole, at[1]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Copies this rank's part of whole_x, which BAIGatheredBring() has returned, to x */
-PetscErrorCode BAIGatheredReturn(BAIGathered G, const BAIScalar *whole_x, BAIScalar *x)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIWholeReturn(G->whole, whole_x, x));
+  PetscCall(Meet(G, status)); /* nobody reads the arrays any more */
+  if (G->worker == me) status = BAISharedCopy(G->backend, i, &zero, sizeof(zero), G->stream);
+  if (!status.code && G->rows[me + 1] > first)
+    status = M ? Store(G, M, &part) : BAILevelsStore(G->bai->hierarchy->levels, level, &part);
+  if (!G->mailbox) PetscCall(Meet(G, status));
+  for (size_t k = 0; k < (pattern ? PETSC_STATIC_ARRAY_LENGTH(array) : 1); k++) {
+    if (!G->mailbox) PetscCall(Gather(G, array[k].first, array[k].offset, array[k].size, array[k].from));
+    else if (!status.code) status = Send(G, array[k].first, array[k].offset, array[k].size, array[k].from);
+  }
+  if (G->mailbox) PetscCall(Meet(G, status));
+  *whole = (BAIMatrix){
+    .n      = G->worker == me ? (BAIInt)G->rows[G->size] : 0,
+    .A      = {i, j, a},
+    .memory = G->backend == BAI_BACKEND_CUDA ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST
+  };
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,25 +371,15 @@ typedef struct {
    that of the work, or becomes it */
 static PetscErrorCode Tell(const struct BAIGathered_ *G, Message *m, BAIStatus *status)
 {
+  const PetscBool works = (PetscBool)(G->worker == G->rank);
+
   PetscFunctionBegin;
   if (G->group == MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (G->works && !status->code) *status = BAISharedWait(G->backend, G->stream);
+  if (works && !status->code) *status = BAISharedWait(G->backend, G->stream);
   m->code = status->code;
   if (m->code) m->ends = 1;
   PetscCallMPI(MPI_Bcast(m, (PetscMPIInt)sizeof(*m), MPI_BYTE, 0, G->group));
-  if (!G->works && m->code) *status = BAIStatusBecause(m->code, "a system that is gathered", "another rank gave up");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Does a cycle from b to x, vectors of the whole system; levels is not NULL where this rank works, and the system has
-   rows */
-PetscErrorCode BAIGatheredApply(BAIGathered G, BAILevels levels, const BAIScalar *b, BAIScalar *x, BAIStatus *status)
-{
-  Message m = {.ends = 1};
-
-  PetscFunctionBegin;
-  *status = levels ? BAILevelsApply(levels, b, x) : BAIStatusOf(BAI_OK);
-  PetscCall(Tell(G, &m, status));
+  if (!works && m->code) *status = BAIStatusBecause(m->code, "a system that is gathered", "another rank gave up");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,28 +420,28 @@ static int Watch(void *context, BAIInt its, BAIReal rnorm)
   return stop || w->code;
 }
 
-/* BAILevelsSolve() of the whole system: the rank that works does it, and all ranks call the monitor, unless it is
-   NULL */
-PetscErrorCode BAIGatheredSolve(BAIGathered G, BAILevels levels, const BAIScalar *b, BAIScalar *x, int guess_zero,
-                                const BAITolerances *t, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s,
-                                BAIStatus *status)
+/* Does a cycle or a solve of the whole system: the rank that works does it, and all ranks call the monitor, unless it
+   is NULL. levels is not NULL where this rank works, and the system has rows */
+PetscErrorCode BAIGatheredRun(BAIGathered G, BAILevels levels, const BAIRun *run, BAIStatus *status)
 {
-  const PetscBool alone = (PetscBool)(G->group == MPI_COMM_NULL);
-  Watched         w     = {G, monitor, context, PETSC_SUCCESS, PETSC_FALSE};
-  Message         m     = {.ends = G->works};
-  int             stop  = 0;
+  Watched w    = {G, run->monitor, run->context, PETSC_SUCCESS, PETSC_FALSE};
+  BAIRun  mine = *run;
+  Message m    = {.ends = G->worker == G->rank};
+  int     stop = 0;
 
   PetscFunctionBegin;
-  *status = BAIStatusOf(BAI_OK);
-  if (levels)
-    *status = BAILevelsSolve(levels, b, x, guess_zero, t, monitor && !alone ? Watch : monitor, alone ? context : &w, s);
+  if (run->monitor && G->group != MPI_COMM_NULL) {
+    mine.monitor = Watch;
+    mine.context = &w;
+  }
+  *status = levels ? BAIRunLevels(levels, &mine) : BAIStatusOf(BAI_OK);
   if (w.code && !status->code) *status = BAIStatusBecause(BAI_ERR_ABSENT, "a monitor", "has failed");
-  m.solution = *s;
+  m.solution = *run->solution;
   do {
     if (!w.ended) PetscCall(Tell(G, &m, status));
     if (!m.ends) PetscCall(CallMonitor(&w, &m, &stop));
   } while (!m.ends);
-  *s = m.solution;
+  *run->solution = m.solution;
   PetscCall(w.code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -326,18 +449,18 @@ PetscErrorCode BAIGatheredSolve(BAIGathered G, BAILevels levels, const BAIScalar
 /* Whether single ranks do the work; otherwise each rank does all of it */
 PetscBool BAIGatheredIsShared(const struct BAIGathered_ *G)
 {
-  return BAIWholeIsShared(G->whole);
+  return (PetscBool)(G->mailbox != NULL);
 }
 
 /* Gives ranks that wait the properties of the levels, and adds the memory of the whole */
 PetscErrorCode BAIGatheredInfo(BAIGathered G, BAILevelsInfo *info)
 {
   PetscFunctionBegin;
-  info->bytes += (int64_t)BAIWholeBytes(G->whole);
+  info->bytes += (int64_t)G->bytes;
   if (G->group == MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
   const char *stop = info->stop; /* an address in the process of each rank */
 
   PetscCallMPI(MPI_Bcast(info, (PetscMPIInt)sizeof(*info), MPI_BYTE, 0, G->group));
-  info->stop = G->works ? stop : "another rank has the levels";
+  info->stop = G->worker == G->rank ? stop : "another rank has the levels";
   PetscFunctionReturn(PETSC_SUCCESS);
 }

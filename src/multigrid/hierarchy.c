@@ -1,4 +1,4 @@
-/* The multigrid hierarchy of a PCBAIMG: set-up, new values, and the application of a cycle */
+/* The multigrid hierarchy of a PCBAIMG: set-up, and new values */
 #include "hierarchy.h"
 #include "rules.h"
 #include "../common/hash.h"
@@ -215,7 +215,7 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
     else PetscCall(VecGetArrayRead(mode[k], &p.mode[k]));
   }
   q = p; /* whose addresses of modes may become those of the whole */
-  if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, PETSC_TRUE, &whole));
+  if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, 0, garray, PETSC_TRUE, &whole));
   for (int k = 0; k < modes && h->gathered; k++)
     if (mode[k]) PetscCall(BAIGatheredMode(h->gathered, k, &q.mode[k]));
   if (whole.n) *status = BAILevelsCreate(h->backend, &whole, &q, &h->levels);
@@ -236,7 +236,8 @@ static PetscErrorCode ShareWhole(BAI *bai, Mat A)
   PetscInt     first, all;
 
   PetscFunctionBegin;
-  PetscCall(BAIGatheredCreate(bai, h->backend, &h->plan, &h->p, &h->gathered));
+  PetscCall(BAIGatheredCreate(bai, (PetscInt)h->M.n, h->plan.nnz, BAI_GATHERED_MODES + h->p.modes, h->plan.use,
+                              (PetscBool)!h->plan.few, &h->gathered));
   if (h->gathered) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!bai->origin, PetscObjectComm(bai->obj), PETSC_ERR_LIB,
              "Ranks cannot access each other's memory for the transposed matrix, as they do for the matrix");
@@ -259,7 +260,7 @@ static PetscErrorCode RenewLevels(BAI *bai, Mat given, Mat A, const PetscInt gar
   PetscFunctionBegin;
   *status = BAIStatusOf(BAI_OK);
   if (*work == WORK_VALUES) {
-    if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, garray, PETSC_FALSE, &whole));
+    if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, 0, garray, PETSC_FALSE, &whole));
     if (h->levels) *status = BAILevelsUpdateValues(h->levels, &whole, (const BAIInt *)garray);
     if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = WORK_LEVELS;
     if (*work == WORK_LEVELS) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));
@@ -399,12 +400,13 @@ static PetscErrorCode TakeError(BAI *bai, Mat A, BAIStatus mine, PetscBool *none
 
   PetscFunctionBegin;
   if (h->plan.wanted) { /* the owner of the row reports it */
-    PetscInt row = mine.code == BAI_ERR_DIAGONAL ? (PetscInt)mine.row : -1;
+    PetscInt row = mine.code == BAI_ERR_DIAGONAL ? (PetscInt)mine.row : -1, first;
 
+    PetscCall(MatGetOwnershipRange(A, &first, NULL));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &row, 1, MPIU_INT, MPI_MAX, PetscObjectComm(bai->obj)));
     if (mine.code == BAI_ERR_DIAGONAL) mine.code = BAI_OK;
-    row -= h->plan.first;
-    if (row >= 0 && row < h->plan.n) mine = (BAIStatus){.code = BAI_ERR_DIAGONAL, .row = (BAIInt)row};
+    row -= first;
+    if (row >= 0 && row < (PetscInt)h->M.n) mine = (BAIStatus){.code = BAI_ERR_DIAGONAL, .row = (BAIInt)row};
   }
   PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
   *none = (PetscBool)!h->finite;
@@ -622,48 +624,5 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
   PetscFunctionBegin;
   PetscCall(BAIHierarchyIsAsAsked(bai, &is));
   if (!is) PetscCall(BAIHierarchySetUp(bai, A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets z to a cycle for r, or, with conjugate, to the conjugate of a cycle for the conjugate of r */
-PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
-{
-  BAIHierarchy     h = bai->hierarchy;
-  BAILevelsVectors v;
-  BAIStatus        status = BAIStatusOf(BAI_OK);
-  Vec              in     = r;
-
-  PetscFunctionBegin;
-  if (!h->finite) {
-    PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* tells the KSP that the set-up failed */
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (conjugate) {
-    PetscCall(VecDuplicate(r, &in));
-    PetscCall(VecCopy(r, in));
-    PetscCall(VecConjugate(in));
-  }
-  if (h->scaling.left) {
-    PetscCall(VecPointwiseMult(h->scaling.r, h->scaling.left, in));
-    if (conjugate) PetscCall(VecDestroy(&in));
-    in = h->scaling.r;
-  }
-  PetscCall(PetscLogEventBegin(BAI_Cycle, in, z, 0, 0));
-  if (h->jacobi) PetscCall(PCApply(h->jacobi, in, z));
-  else if (h->ranks) PetscCall(BAIRankLevelsApply(bai, in, z));
-  else {
-    PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
-    if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-    if (h->gathered) PetscCall(BAIGatheredApply(h->gathered, h->levels, v.barray, v.xarray, &status));
-    else if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
-    if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-    PetscCall(BAIHierarchyUnbind(bai, z, &v));
-    PetscCall(BAIHierarchyLogFlops(h, h->flops));
-  }
-  PetscCall(PetscLogEventEnd(BAI_Cycle, in, z, 0, 0));
-  if (status.code) PetscCall(BAICheckStatus(bai, status));
-  if (h->scaling.right) PetscCall(VecPointwiseMult(z, z, h->scaling.right));
-  if (conjugate) PetscCall(VecConjugate(z));
-  if (in != r && in != h->scaling.r) PetscCall(VecDestroy(&in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,13 +32,12 @@ typedef struct {
 typedef struct BAIAggregates_ *BAIAggregates; /* see ../pc/baimg/aggregates.c */
 typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.c */
 typedef struct BAIGathered_   *BAIGathered;   /* see gathered.c */
-typedef struct BAIWhole_      *BAIWhole;      /* see whole.c */
 
-/* Whether and how a system is gathered, its size, and that of the part of this rank */
+/* Whether and how a system is gathered, and the entries of this rank */
 typedef struct {
   PetscBool     wanted, few; /* few: even if ranks cannot access each other's memory */
   BAIMailboxUse use;
-  PetscInt      rows, entries, first, n, nnz; /* first: first row of this rank */
+  PetscInt      nnz;
 } BAIGatheredPlan;
 
 struct BAIHierarchy_ {
@@ -95,7 +94,6 @@ PETSC_INTERN PetscErrorCode BAIHierarchyReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
-PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
 
@@ -139,6 +137,29 @@ typedef struct {
   BAIScalar *bmine, *xmine; /* if h->gathered, the parts of this rank; the arrays above are of the whole */
 } BAILevelsVectors;
 
+/* A cycle of the engine, or a solve, unless tolerances is NULL */
+typedef struct {
+  BAILevelsVectors     v;
+  int                  guess_zero;
+  const BAITolerances *tolerances;
+  BAILevelsMonitor     monitor; /* or NULL */
+  void                *context;
+  PetscErrorCode      *code; /* error of the monitor */
+  BAILevelsSolution   *solution;
+} BAIRun;
+
+static inline BAIStatus BAIRunLevels(BAILevels levels, const BAIRun *run)
+{
+  return run->tolerances ? BAILevelsSolve(levels, run->v.barray, run->v.xarray, run->guess_zero, run->tolerances,
+                                          run->monitor, run->context, run->solution)
+                         : BAILevelsApply(levels, run->v.barray, run->v.xarray);
+}
+
+/* apply.c */
+PETSC_INTERN PetscErrorCode BAIHierarchyRun(BAI *, Vec, Vec, BAIRun *);
+PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
+
+/* vec.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
@@ -153,43 +174,25 @@ PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int, Vec[]);
 /* ranks.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);
 PetscErrorCode              BAIRankLevelsRenew(BAI *, PetscBool *fits);
-PETSC_INTERN PetscErrorCode BAIRankLevelsApply(BAI *, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIRankLevelsRun(BAIRankLevels, const BAIRun *, BAIStatus *);
 PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
-PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);
-PETSC_INTERN PetscBool      BAIRankLevelsSolve(const struct BAIRankLevels_ *);
-PETSC_INTERN PetscErrorCode BAIRankLevelsError(BAIRankLevels);
 
-/* whole.c */
-typedef BAIStatus           BAIStoreRows(void *context, const BAIPart *); /* stores the rows of this rank in a part */
-PETSC_INTERN PetscErrorCode BAIWholeCreate(BAI *, BAIBackend, void *stream, PetscInt, PetscInt, int, size_t[],
-                                           BAIMailboxUse, PetscBool, BAIWhole *);
-PETSC_INTERN PetscErrorCode BAIWholeRows(BAIWhole, const BAIInt *, PetscBool, BAIStoreRows *, void *);
-PETSC_INTERN PetscErrorCode BAIWholeMeet(BAIWhole);
-PETSC_INTERN PetscErrorCode BAIWholeBring(BAIWhole, int, const size_t[], const BAIScalar *const[]);
-PETSC_INTERN PetscErrorCode BAIWholeReturn(const struct BAIWhole_ *, const BAIScalar *, BAIScalar *);
-PETSC_INTERN PetscErrorCode BAIWholeDestroy(BAIWhole *);
-PETSC_INTERN size_t         BAIWholeBytes(const struct BAIWhole_ *);
-PETSC_INTERN PetscBool      BAIWholeWorks(const struct BAIWhole_ *);
-PETSC_INTERN PetscBool      BAIWholeIsShared(const struct BAIWhole_ *);
-PETSC_INTERN MPI_Comm       BAIWholeGroup(const struct BAIWhole_ *);
-PETSC_INTERN BAIScalar     *BAIWholeVector(const struct BAIWhole_ *, size_t);
-PETSC_INTERN BAIMatrix      BAIWholeMatrix(const struct BAIWhole_ *);
-
-/* gathered.c */
+/* gathered.c: vectors of a whole system are numbered: b and x, both twice, and from this number on modes */
+enum {
+  BAI_GATHERED_MODES = 4
+};
 PETSC_INTERN PetscErrorCode BAIGatheredFind(const BAI *, Mat, Mat, BAIBackend, const BAILevelsParameters *,
                                             const BAIMatrix *, BAIGatheredPlan *);
-PETSC_INTERN PetscErrorCode BAIGatheredCreate(BAI *, BAIBackend, const BAIGatheredPlan *, const BAILevelsParameters *,
-                                              BAIGathered *);
-PETSC_INTERN PetscErrorCode BAIGatheredTake(BAIGathered, const BAIMatrix *, const PetscInt[], PetscBool, BAIMatrix *);
+PETSC_INTERN PetscErrorCode BAIGatheredCreate(BAI *, PetscInt, PetscInt, int, BAIMailboxUse, PetscBool, BAIGathered *);
+PETSC_INTERN PetscErrorCode BAIGatheredTake(BAIGathered, const BAIMatrix *, int, const PetscInt[], PetscBool,
+                                            BAIMatrix *);
 PETSC_INTERN PetscErrorCode BAIGatheredMode(BAIGathered, int, const BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIGatheredBring(BAIGathered, const BAIScalar *, const BAIScalar *, PetscBool, BAIScalar **,
                                              BAIScalar **);
-PETSC_INTERN PetscErrorCode BAIGatheredReturn(BAIGathered, const BAIScalar *, BAIScalar *);
-PETSC_INTERN PetscErrorCode BAIGatheredApply(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *, BAIStatus *);
-PETSC_INTERN PetscErrorCode BAIGatheredSolve(BAIGathered, BAILevels, const BAIScalar *, BAIScalar *, int,
-                                             const BAITolerances *, BAILevelsMonitor, void *, BAILevelsSolution *,
-                                             BAIStatus *);
+PETSC_INTERN PetscErrorCode BAIGatheredReturn(const struct BAIGathered_ *, const BAIScalar *, BAIScalar *);
+PETSC_INTERN PetscErrorCode BAIGatheredRun(BAIGathered, BAILevels, const BAIRun *, BAIStatus *);
 PETSC_INTERN PetscBool      BAIGatheredIsShared(const struct BAIGathered_ *);
+PETSC_INTERN BAIScalar     *BAIGatheredVector(const struct BAIGathered_ *, int);
 PETSC_INTERN PetscErrorCode BAIGatheredInfo(BAIGathered, BAILevelsInfo *);
 PETSC_INTERN PetscErrorCode BAIGatheredDestroy(BAIGathered *);
 

@@ -124,17 +124,19 @@ typedef struct {
   void *stream;  /* cuda: the cudaStream_t to work on */
 } BAILevelsParameters;
 
+/* Numbers that add up over ranks */
 typedef struct {
-  BAIInt  rows;
+  int64_t rows;
   int64_t nnz;        /* entries, including the diagonal */
-  BAIInt  aggregates; /* 0 on the last level; aggregates of points, if there are modes */
-  BAIInt  alone;      /* rows outside of aggregates, as their diagonal entry dominates */
-  BAIInt  blocks;     /* 0 on a level that is solved exactly */
+  int64_t aggregates; /* 0 on the last level; aggregates of points, if there are modes */
+  int64_t alone;      /* rows outside of aggregates, as their diagonal entry dominates */
+  int64_t blocks;     /* 0 on a level that is solved exactly */
   int64_t inside;     /* entries inside blocks */
 } BAILevelInfo;
 
 typedef struct {
   int          levels;
+  int          distributed; /* the first ones, which are divided among several ranks */
   BAILevelInfo level[BAI_LEVELS_MOST];
   const char  *stop;          /* reason for the end of coarsening */
   BAINumbering grid;          /* numbering of the finest level */
@@ -144,7 +146,7 @@ typedef struct {
                               rows */
   int          negative;      /* the diagonal is negative: the levels, less and more belong to -A */
   int          single;        /* levels are in single precision */
-  int          solves;        /* of a rank's part: BAILevelsSolve() may be called */
+  int          solves;        /* on several ranks: BAILevelsSolve() may be called */
   int          modes;         /* columns of P for each aggregate; 0: one, of ones */
   double       less, more;    /* sums of the magnitudes of negative couplings, and of the other couplings */
   double       largest;       /* magnitude of the largest diagonal entry */
@@ -272,11 +274,10 @@ typedef struct {
      number of ghost aggregates, and of[] the ghost aggregate of each ghost, or -1 */
   int (*coarsen)(void *context, int level, const BAIInt *sent, const BAIInt *ghost, BAIInt *ghosts, BAIInt *of);
   /* In a cycle: */
-  int                    levels;            /* number of smoothed levels */
-  const BAILevelsShared *finest;            /* exchange of vectors in the caller's ordering */
-  int                    next;              /* there is a next level, which rest() solves */
-  BAIInt                 first;             /* first row of this rank in b, which holds the rows of all ranks */
-  BAIScalar             *b, *x;             /* right-hand side and solution of rest(), in memory of the backend */
+  int        levels;                        /* number of smoothed levels, at least 1 */
+  int        next;                          /* there is a next level, which rest() solves */
+  BAIInt     first;                         /* first row of this rank in b, which holds the rows of all ranks */
+  BAIScalar *b, *x;                         /* right-hand side and solution of rest(), in memory of the backend */
   int (*largest)(void *context, BAIReal *); /* maximum over all ranks */
   int (*rest)(void *context);
 } BAILevelsRanks;

@@ -22,7 +22,6 @@ enum {
 typedef struct {
   BAIHalo  halo;
   PetscInt m, first, rows; /* rows of this rank, first global row, global number of rows */
-  PetscInt aggregates;     /* on all ranks; 0: last level */
 } Level;
 
 struct BAIRankLevels_ {
@@ -30,8 +29,9 @@ struct BAIRankLevels_ {
   int             last, count; /* last level that ranks made together; number of levels that stay distributed */
   Level           level[BAI_LEVELS_MOST + 1];
   BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* exchanges of these levels or of the rest, for the engine */
-  BAIWhole        rest;                        /* all of level number count, or NULL */
-  size_t          vector[2];                   /* offsets of its b and x */
+  PetscBool       making;                      /* levels are made or get new values; otherwise they do cycles */
+  BAIGathered     rest;                        /* all of level number count, or NULL */
+  PetscInt       *ghost;                       /* global numbers of the ghosts of this level */
   BAILevels       levels;                      /* levels of rest */
   BAILevelsInfo   info;
   BAIHalo         everyone;   /* halo in which every rank with rows reads all rows of rest */
@@ -69,7 +69,8 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
   PetscCall(BAIHaloDestroy(&R->everyone));
   BAILevelsDestroy(&R->levels);
-  PetscCall(BAIWholeDestroy(&R->rest));
+  PetscCall(BAIGatheredDestroy(&R->rest));
+  PetscCall(PetscFree(R->ghost));
   PetscCall(PetscFree(*ranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,22 +99,26 @@ static PetscErrorCode Agree(BAI *bai, BAILevelsAgreed *agreed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The halo of a distributed level, or of rest, which follows the distributed levels */
+/* The halo of a distributed level, or in a cycle of rest, which follows the distributed levels */
 static BAIHalo *HaloOf(BAIRankLevels R, int level)
 {
-  return R->rest && level == R->count ? &R->everyone : &R->level[level].halo;
+  return R->rest && level == R->count && !R->making ? &R->everyone : &R->level[level].halo;
 }
 
-/* Describes the exchange of a level of rows rows for the engine */
-static BAILevelsShared SharedBy(const BAIHalo *halo, PetscInt rows)
-{
-  return (BAILevelsShared){(BAIInt)rows, (BAIInt)BAIHaloGhosts(halo), halo->n ? (BAIInt)halo->sends : 0,
-                           (const BAIInt *)halo->row};
-}
-
+/* Describes the exchange of a level for the engine */
 static void Share(BAIRankLevels R, int level)
 {
-  R->shared[level] = SharedBy(HaloOf(R, level), R->level[level].rows);
+  const BAIHalo *halo = HaloOf(R, level);
+
+  R->shared[level] = (BAILevelsShared){(BAIInt)R->level[level].rows, (BAIInt)BAIHaloGhosts(halo),
+                                       halo->n ? (BAIInt)halo->sends : 0, (const BAIInt *)halo->row};
+}
+
+/* Begins or ends making levels or giving them new values */
+static void SetMaking(BAIRankLevels R, PetscBool making)
+{
+  R->making = making;
+  Share(R, R->count);
 }
 
 /* The functions that the engine calls while it makes levels, see BAILevelsRanks */
@@ -162,7 +167,6 @@ static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, const PetscInt *se
   PetscCall(BAIHaloCoarsen(&L->halo, sent, ghost, &next->halo, of));
   *ghosts = BAIHaloGhosts(&next->halo);
   PetscCall(BAIHaloExpand(&next->halo, columns));
-  L->aggregates = next->rows / columns;
   Share(R, level + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,48 +181,35 @@ static int Coarsen(void *context, int level, const BAIInt *sent, const BAIInt *g
   return R->code ? 1 : 0;
 }
 
-static int ExchangeBy(BAIRankLevels R, BAIHalo *halo, size_t size, const void *sent, void *ghosts)
-{
-  if (!R->code) R->code = BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, sent, ghosts);
-  return R->code ? 1 : 0;
-}
-
-/* BAILevelsRanks.exchange in a cycle, and while levels are made or get new values */
 static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  return ExchangeBy(R, HaloOf(R, level), size, sent, ghosts);
+  if (!R->code) R->code = BAIHaloExchange(HaloOf(R, level), PetscObjectComm(R->bai->obj), size, sent, ghosts);
+  return R->code ? 1 : 0;
 }
 
-static int ExchangeMade(void *context, int level, size_t size, const void *sent, void *ghosts)
-{
-  const BAIRankLevels R = (BAIRankLevels)context;
-
-  return ExchangeBy(R, &R->level[level].halo, size, sent, ghosts);
-}
-
-/* Stores the rows of the level that is gathered as a part of the whole */
-static BAIStatus StoreLevel(void *context, const BAIPart *part)
-{
-  const BAIRankLevels R = (BAIRankLevels)context;
-
-  return BAILevelsStore(R->bai->hierarchy->levels, R->count, part);
-}
-
-/* Gathers the matrix of level number R->count, unless pattern only its values, on each rank; M becomes the whole */
-static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
+/* Finds the global numbers of the ghosts of the level that is gathered */
+static PetscErrorCode NumberGhosts(BAIRankLevels R)
 {
   Level    *L = &R->level[R->count];
-  PetscInt *sent, *ghost;
+  PetscInt *sent;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost));
+  PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo), &R->ghost));
+  PetscCall(PetscMalloc1(L->halo.sends, &sent));
   for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
-  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghost));
-  PetscCall(BAIWholeRows(R->rest, (const BAIInt *)ghost, pattern, StoreLevel, R));
-  PetscCall(PetscFree2(sent, ghost));
-  *M = BAIWholeMatrix(R->rest);
+  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(R->bai->obj), sizeof(*sent), sent, R->ghost));
+  PetscCall(PetscFree(sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gathers the matrix of level number R->count, unless pattern only its values, on each rank; M becomes the whole. The
+   finest level is that of the user, also if the levels belong to -A */
+static PetscErrorCode GatherMat(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIGatheredTake(R->rest, R->count ? NULL : &R->bai->hierarchy->M, R->count, R->ghost, pattern, M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,9 +279,10 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
   if (h->levels) BAILevelsInfoGet(h->levels, &info);
-  PetscCall(BAIWholeCreate(bai, h->backend, h->p.stream, L->m, (PetscInt)info.level[R->count].nnz, 2, R->vector,
-                           MayWrite(bai, size) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, PETSC_FALSE, &R->rest));
-  PetscCall(GatherMat(bai, R, PETSC_TRUE, &M));
+  PetscCall(BAIGatheredCreate(bai, L->m, (PetscInt)info.level[R->count].nnz, BAI_GATHERED_MODES,
+                              MayWrite(bai, size) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, PETSC_FALSE, &R->rest));
+  PetscCall(NumberGhosts(R));
+  PetscCall(GatherMat(R, PETSC_TRUE, &M));
   PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   p.given = 0;
@@ -334,84 +326,42 @@ static PetscInt Small(const BAI *bai, PetscInt rows)
 static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
 {
   enum {
-    ALONE,
-    BLOCKS,
-    INSIDE,
-    ENTRIES,
-    SUMS
+    NUMBERS = BAI_LEVELS_MOST * (int)(sizeof(BAILevelInfo) / sizeof(int64_t)) /* of all levels */
   };
-  const BAIHierarchy h                              = bai->hierarchy;
-  BAILevelsInfo     *all                            = &h->info;
-  BAILevelsInfo      info                           = {.levels = 0};
-  PetscInt64         sum[BAI_LEVELS_MOST + 1][SUMS] = {{0}};
+  const BAIHierarchy h    = bai->hierarchy;
+  BAILevelsInfo     *all  = &h->info;
+  BAILevelsInfo      info = {.levels = 0};
 
   PetscFunctionBegin;
   if (h->levels) BAILevelsInfoGet(h->levels, &info);
-  sum[BAI_LEVELS_MOST][0] = info.bytes + R->info.bytes;
-  info.levels             = R->count + (R->rest ? 1 : 0); /* of the cycle; rest does the work of the last one */
-  info.hermitian          = h->hermitian;
-  for (int l = 0; l < info.levels; l++) {
-    if (!h->levels || l == R->count) info.level[l] = (BAILevelInfo){.rows = 0};
-    sum[l][ALONE]      = info.level[l].alone;
-    sum[l][BLOCKS]     = info.level[l].blocks;
-    sum[l][INSIDE]     = info.level[l].inside;
-    sum[l][ENTRIES]    = info.level[l].nnz;
-    info.level[l].rows = (BAIInt)R->level[l].rows;
-  }
+  if (R->rest) info.level[R->count] = (BAILevelInfo){.rows = 0}; /* rest does its work */
+  all->bytes = info.bytes + R->info.bytes;
+  PetscCall(PetscMemcpy(all->level, info.level, sizeof(all->level)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all->bytes, 1, MPIU_INT64, MPI_SUM, PetscObjectComm(bai->obj)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all->level, NUMBERS, MPIU_INT64, MPI_SUM, PetscObjectComm(bai->obj)));
+  info.levels    = R->count + (R->rest ? 1 : 0);
+  info.hermitian = h->hermitian;
+  for (int l = 0; l < info.levels; l++) info.level[l].rows = (int64_t)R->level[l].rows;
   h->flops         = BAILevelsFlops(&info, h->p.local_iters, 0);
   h->flops_product = 2.0 * (double)info.level[0].nnz;
-  PetscCallMPI(
-    MPI_Allreduce(MPI_IN_PLACE, sum, (BAI_LEVELS_MOST + 1) * SUMS, MPIU_INT64, MPI_SUM, PetscObjectComm(bai->obj)));
-  all->levels = 0;
-  all->bytes  = sum[BAI_LEVELS_MOST][0];
-  for (int l = 0; l < R->count; l++) {
-    const Level *L = &R->level[l];
-
-    all->level[all->levels++] = (BAILevelInfo){.rows       = (BAIInt)L->rows,
-                                               .nnz        = sum[l][ENTRIES],
-                                               .aggregates = (BAIInt)L->aggregates,
-                                               .alone      = (BAIInt)sum[l][ALONE],
-                                               .blocks     = (BAIInt)sum[l][BLOCKS],
-                                               .inside     = sum[l][INSIDE]};
-  }
+  all->levels      = R->count;
   for (int l = 0; l < R->info.levels && all->levels < BAI_LEVELS_MOST; l++)
     all->level[all->levels++] = R->info.level[l];
-  all->stop      = R->stop;
-  all->exact     = R->rest && R->info.exact;
-  all->hermitian = h->hermitian;
-  all->single    = R->count ? R->agreed.single : R->info.single;
-  all->grid      = R->info.grid;
+  all->stop        = R->stop;
+  all->distributed = R->count;
+  all->solves      = R->solves;
+  all->exact       = R->rest && R->info.exact;
+  all->hermitian   = h->hermitian;
+  all->single      = R->count ? R->agreed.single : R->info.single;
+  all->grid        = R->info.grid;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether BAILevelsSolve() may be called on all ranks together; R is NULL without levels */
-PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
+/* Does the cycle of the gathered levels, from b to x */
+static PetscErrorCode SolveRest(const BAIRankLevels R, const BAIScalar *b, BAIScalar *x)
 {
-  return (PetscBool)(R && R->solves);
-}
-
-/* The PETSc error that ended a solve of all ranks, of which the engine knows only that a function failed; clears it */
-PetscErrorCode BAIRankLevelsError(BAIRankLevels R)
-{
-  const PetscErrorCode code = R ? R->code : PETSC_SUCCESS;
-
-  if (R) R->code = PETSC_SUCCESS;
-  return code;
-}
-
-/* The number of levels that stay distributed */
-int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
-{
-  return R->count;
-}
-
-/* Does the cycle of the gathered levels, from its b to its x */
-static PetscErrorCode SolveRest(const BAIRankLevels R)
-{
-  const BAIScalar *b = BAIWholeVector(R->rest, R->vector[0]);
-
   PetscFunctionBegin;
-  PetscCall(BAICheckStatus(R->bai, BAILevelsApply(R->levels, b, BAIWholeVector(R->rest, R->vector[1]))));
+  PetscCall(BAICheckStatus(R->bai, BAILevelsApply(R->levels, b, x)));
   PetscCall(BAIHierarchyLogFlops(R->bai->hierarchy, R->flops_rest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -421,7 +371,7 @@ static int Rest(void *context)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code) R->code = SolveRest(R);
+  if (!R->code) R->code = SolveRest(R, BAIGatheredVector(R->rest, 0), BAIGatheredVector(R->rest, 1));
   return R->code ? 1 : 0;
 }
 
@@ -444,24 +394,22 @@ static int Largest(void *context, BAIReal *value)
 /* Tells the engine which levels belong to the cycle */
 static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
 {
-  const BAIHierarchy    h      = bai->hierarchy;
-  const BAILevelsShared finest = R->shared[0];
-  BAIStatus             status = BAIStatusOf(BAI_OK);
-  BAILevelsRanks        ranks  = {.levels   = R->count,
-                                  .level    = R->shared,
-                                  .finest   = &finest,
-                                  .next     = R->rest != NULL,
-                                  .first    = (BAIInt)R->level[R->count].first,
-                                  .context  = R,
-                                  .exchange = Exchange,
-                                  .largest  = Largest,
-                                  .rest     = Rest};
+  const BAIHierarchy h      = bai->hierarchy;
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  BAILevelsRanks     ranks  = {.levels   = R->count,
+                               .level    = R->shared,
+                               .next     = R->rest != NULL,
+                               .first    = (BAIInt)R->level[R->count].first,
+                               .context  = R,
+                               .exchange = Exchange,
+                               .largest  = Largest,
+                               .rest     = Rest};
 
   PetscFunctionBegin;
+  SetMaking(R, PETSC_FALSE);
   if (R->rest) {
-    Share(R, R->count);
-    ranks.b = BAIWholeVector(R->rest, R->vector[0]);
-    ranks.x = BAIWholeVector(R->rest, R->vector[1]);
+    ranks.b = BAIGatheredVector(R->rest, 0);
+    ranks.x = BAIGatheredVector(R->rest, 1);
   }
   if (h->levels && R->count) status = BAILevelsFinish(h->levels, &ranks, R->stop);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
@@ -530,7 +478,7 @@ static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgree
   const BAIHierarchy   h     = bai->hierarchy;
   const BAILevelsRanks ranks = {.context  = R,
                                 .level    = R->shared,
-                                .exchange = ExchangeMade,
+                                .exchange = Exchange,
                                 .agree    = AgreeOnStatus,
                                 .count    = Count,
                                 .coarsen  = Coarsen};
@@ -562,9 +510,10 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h->ranks));
-  R      = h->ranks;
-  L      = R->level;
-  R->bai = bai;
+  R         = h->ranks;
+  L         = R->level;
+  R->bai    = bai;
+  R->making = PETSC_TRUE;
   PetscCall(Agree(bai, &agreed));
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
@@ -590,17 +539,17 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
 /* Computes new values of the levels that ranks made together; fits: whether their aggregates fit them. Collective */
 static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgreed *agreed, PetscBool *fits)
 {
-  const BAIHierarchy h                           = bai->hierarchy;
-  BAILevelsShared    shared[BAI_LEVELS_MOST + 1] = {{0}};
-  BAILevelsRanks     ranks = {.context = R, .level = shared, .exchange = ExchangeMade, .agree = AgreeOnStatus};
-  BAIStatus          status;
-  const char        *stop;
-  int                made, outdated;
+  const BAIHierarchy   h     = bai->hierarchy;
+  const BAILevelsRanks ranks = {.context = R, .level = R->shared, .exchange = Exchange, .agree = AgreeOnStatus};
+  BAIStatus            status;
+  const char          *stop;
+  int                  made, outdated;
 
   PetscFunctionBegin;
-  for (int l = 0; l <= R->last; l++) shared[l] = SharedBy(&R->level[l].halo, R->level[l].rows);
+  SetMaking(R, PETSC_TRUE);
   status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, 0, R->count + (R->rest ? 1 : 0), &ranks,
                             &made, &stop);
+  SetMaking(R, PETSC_FALSE);
   PetscCall(R->code);
   PetscCall(BAICheckStatus(bai, status));
   if (h->levels && R->count) status = BAILevelsFinish(h->levels, NULL, R->stop);
@@ -618,7 +567,7 @@ static PetscErrorCode RenewRest(BAI *bai, BAIRankLevels R, PetscBool *fits)
   int       outdated;
 
   PetscFunctionBegin;
-  PetscCall(GatherMat(bai, R, PETSC_FALSE, &M));
+  PetscCall(GatherMat(R, PETSC_FALSE, &M));
   status   = BAILevelsUpdateValues(R->levels, &M, NULL);
   outdated = status.code == BAI_ERR_OUTDATED || status.code == BAI_ERR_PATTERN;
   PetscCall(BAIAgree(bai, outdated ? PETSC_SUCCESS : BAICheckStatus(bai, status), &outdated));
@@ -648,49 +597,30 @@ PetscErrorCode BAIRankLevelsRenew(BAI *bai, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Applies a cycle if even the finest level is gathered, as no row is in an aggregate */
-static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
+/* Does a cycle if even the finest level is gathered, as no row is in an aggregate */
+static PetscErrorCode CycleOfRest(const BAIRankLevels R, const BAILevelsVectors *v)
 {
-  BAILevelsVectors v;
+  BAIScalar *b, *x;
 
   PetscFunctionBegin;
-  PetscCall(BAIHierarchyBind(R->bai, r, z, PETSC_TRUE, &v));
-  PetscCall(BAIWholeMeet(R->rest)); /* another rank may still do the cycle before */
-  PetscCall(BAIWholeBring(R->rest, 1, R->vector, &(const BAIScalar *){v.barray}));
-  PetscCall(SolveRest(R));
-  PetscCall(BAIWholeReturn(R->rest, BAIWholeVector(R->rest, R->vector[1]), v.xarray));
-  PetscCall(BAIHierarchyUnbind(R->bai, z, &v));
-  if (R->agreed.negative) PetscCall(VecScale(z, -1.0)); /* the gathered matrix is -A */
+  PetscCall(BAIGatheredBring(R->rest, v->barray, NULL, PETSC_FALSE, &b, &x));
+  PetscCall(SolveRest(R, b, x));
+  PetscCall(BAIGatheredReturn(R->rest, x, v->xarray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Applies the cycle of the levels that ranks made together */
-static PetscErrorCode CycleTogether(const BAIRankLevels R, Vec r, Vec z)
+/* Does a cycle, or if they can, a solve of all ranks together; a rank without rows only takes part in communication.
+   Collective */
+PetscErrorCode BAIRankLevelsRun(BAIRankLevels R, const BAIRun *run, BAIStatus *status)
 {
-  const BAIHierarchy h      = R->bai->hierarchy;
-  BAIStatus          status = BAIStatusOf(BAI_OK);
-  BAILevelsVectors   v;
-
-  PetscFunctionBegin;
-  PetscCall(BAIHierarchyBind(R->bai, r, z, PETSC_TRUE, &v));
-  status = BAILevelsApply(h->levels, v.barray, v.xarray);
-  PetscCall(BAIHierarchyUnbind(R->bai, z, &v));
-  PetscCall(R->code);
-  PetscCall(BAIHierarchyLogFlops(h, h->flops));
-  PetscCall(BAICheckStatus(R->bai, status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets z to a cycle for r; a rank without rows only takes part in communication. Collective */
-PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
-{
-  const BAIRankLevels R       = bai->hierarchy->ranks;
-  BAIReal             largest = 0;
+  const BAILevels levels  = R->bai->hierarchy->levels;
+  BAIReal         largest = 0;
 
   PetscFunctionBegin;
   R->code = PETSC_SUCCESS;
-  if (!R->count) PetscCall(CycleAlone(R, r, z));
-  else if (bai->hierarchy->levels) PetscCall(CycleTogether(R, r, z));
+  if (!R->count) PetscCall(CycleOfRest(R, &run->v));
+  else if (levels) *status = BAIRunLevels(levels, run);
   else if (R->agreed.single) PetscCall(FindLargest(R, &largest));
+  PetscCall(R->code); /* of which the engine knows only that a function failed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

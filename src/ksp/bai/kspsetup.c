@@ -370,7 +370,7 @@ static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
   PetscCall(ChooseKrylov(ksp, A, hermitian));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   k->runner = levels && plain && hermitian && !h->jacobi && !h->scaling.left && k->krylov == BAI_KRYLOV_CG &&
-      !(k->transposed && PetscDefined(USE_COMPLEX)) && (size == 1 || h->gathered || BAIRankLevelsSolve(h->ranks)) &&
+      !(k->transposed && PetscDefined(USE_COMPLEX)) && (size == 1 || h->gathered || (h->ranks && h->info.solves)) &&
       ksp->normtype != KSP_NORM_NATURAL && ksp->normtype != KSP_NORM_PRECONDITIONED
     ? BAI_BY_LEVELS
     : BAI_BY_PETSC;

@@ -108,30 +108,16 @@ PetscErrorCode KSPSetUp_BAI(KSP ksp)
 static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t, BAIWatcher *watcher,
                                 BAILevelsSolution *s)
 {
-  const Vec          b = KSPBAIRhs(ksp), x = ksp->vec_sol;
-  BAI               *bai    = KSPBAIGetOwner((KSP_BAI *)ksp->data);
-  const BAIHierarchy h      = bai->hierarchy;
-  const PetscBool    device = (PetscBool)(h->backend == BAI_BACKEND_CUDA);
-  BAILevelsVectors   v;
-  BAIStatus          status = BAIStatusOf(BAI_OK);
+  BAIRun run = {.guess_zero = (int)zero, .tolerances = t, .solution = s};
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(BAI_Cycle, b, x, 0, 0));
-  PetscCall(BAIHierarchyBind(bai, b, x, zero, &v));
-  if (watcher) watcher->v = &v;
-  if (device) PetscCall(BAILogDeviceBegin());
-  if (h->gathered)
-    PetscCall(BAIGatheredSolve(h->gathered, h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL,
-                               watcher, s, &status));
-  else if (h->levels)
-    status = BAILevelsSolve(h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL, watcher, s);
-  if (device) PetscCall(BAILogDeviceEnd());
-  if (watcher) PetscCall(watcher->code);
-  if (h->ranks) PetscCall(BAIRankLevelsError(h->ranks));
-  PetscCall(BAIHierarchyUnbind(bai, x, &v));
-  PetscCall(BAIHierarchyLogFlops(h, BAISolveFlops(h, s->its)));
-  PetscCall(PetscLogEventEnd(BAI_Cycle, b, x, 0, 0));
-  if (status.code) PetscCall(BAICheckStatus(bai, status));
+  if (watcher) {
+    run.monitor = KSPBAIWatch;
+    run.context = watcher;
+    run.code    = &watcher->code;
+    watcher->v  = &run.v;
+  }
+  PetscCall(BAIHierarchyRun(KSPBAIGetOwner((KSP_BAI *)ksp->data), KSPBAIRhs(ksp), ksp->vec_sol, &run));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

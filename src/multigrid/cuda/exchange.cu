@@ -91,14 +91,14 @@ BAIStatus BAIDeviceTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
   BAIDeviceLevel *last = BAIDeviceLast(state);
 
   state->ranks       = *ranks;
-  state->ranks.level = state->ranks.finest = NULL;
+  state->ranks.level = NULL;
   for (int l = 0; l < state->levels; l++) {
     BAIDeviceLevel *L = &state->level[l];
 
     BAITry(TakeSends(state, L, &ranks->level[l]));
     if (!L->A.n) BAITry(BAICUDAAllocate(&state->s, (size_t)L->halo.ghosts * size, &L->x));
   }
-  BAITry(TakeVector(state, ranks->finest));
+  BAITry(TakeVector(state, &ranks->level[0]));
   if (!ranks->next) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(&state->s, ((size_t)last->A.n + (size_t)last->halo.ghosts) * size, &last->b));
   if (state->p.modes) BAITry(BAICUDAAllocate(&state->s, (size_t)last->A.n * size, &last->x));

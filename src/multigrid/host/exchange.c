@@ -23,7 +23,7 @@ BAIStatus BAIHostTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
   BAIHostLevel *L = BAIHostLast(state);
 
   state->ranks       = *ranks;
-  state->ranks.level = state->ranks.finest = NULL;
+  state->ranks.level = NULL;
   if (ranks->next) {
     BAI_KEEP(L->b, L->A.n + ranks->level[ranks->levels].ghosts);
     BAI_KEEP(L->x, L->A.n);

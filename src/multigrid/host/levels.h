@@ -125,8 +125,8 @@ BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
 BAIStatus BAIHostPlace(BAILevelsState, BAIHostLevel *, int values_only);
 BAIStatus BAIHostInvert(BAILevelsState);
 /* exchange.c: take the exchanges of ranks for the levels of the cycle, when rows have places: *ranks is copied, except
-   the arrays level and finest, so the rest that it refers to must outlive the levels; allocates b and x of the level
-   that the caller solves. Exchange x of ghosts; let the caller solve the last level */
+   the array level, so the rest that it refers to must outlive the levels; allocates b and x of the level that the
+   caller solves. Exchange x of ghosts; let the caller solve the last level */
 BAIStatus BAIHostTakeRanks(BAILevelsState, const BAILevelsRanks *);
 void      BAIHostExchange(BAILevelsState, BAIHostLevel *, BAIScalar *x);
 void      BAIHostRest(BAILevelsState, BAIHostLevel *);

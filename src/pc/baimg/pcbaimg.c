@@ -132,8 +132,8 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
                                    i->levels, i->levels == 1 ? "" : "s", (PetscInt64)i->level[0].rows,
                                    (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
   if (h->ranks)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
-                                     BAIRankLevelsCount(h->ranks)));
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n", i->distributed));
   if (h->gathered)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the system is gathered by %s\n",
                                      !BAIGatheredIsShared(h->gathered)  ? "each rank"

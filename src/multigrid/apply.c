@@ -1,0 +1,70 @@
+/* Cycles and solves by the levels of a hierarchy: of one rank, of all ranks together, or of a gathered system */
+#include "hierarchy.h"
+
+/* Runs the engine, wherever the levels are; this rank may have none */
+static PetscErrorCode RunEngine(BAIHierarchy h, const BAIRun *run, BAIStatus *status)
+{
+  const PetscBool device = (PetscBool)(h->backend == BAI_BACKEND_CUDA);
+
+  PetscFunctionBegin;
+  if (device) PetscCall(BAILogDeviceBegin());
+  if (h->gathered) PetscCall(BAIGatheredRun(h->gathered, h->levels, run, status));
+  else if (h->ranks) PetscCall(BAIRankLevelsRun(h->ranks, run, status));
+  else if (h->levels) *status = BAIRunLevels(h->levels, run);
+  if (device) PetscCall(BAILogDeviceEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Does a cycle, or a solve, from b to x, for the other arguments in run */
+PetscErrorCode BAIHierarchyRun(BAI *bai, Vec b, Vec x, BAIRun *run)
+{
+  const BAIHierarchy h      = bai->hierarchy;
+  BAILevelsSolution  unused = {.its = 0};
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  PetscErrorCode     code;
+
+  PetscFunctionBegin;
+  if (!run->tolerances) run->solution = &unused;
+  PetscCall(PetscLogEventBegin(BAI_Cycle, b, x, 0, 0));
+  if (h->jacobi) PetscCall(PCApply(h->jacobi, b, x));
+  else {
+    PetscCall(BAIHierarchyBind(bai, b, x, (PetscBool)(!run->tolerances || run->guess_zero), &run->v));
+    code = RunEngine(h, run, &status);
+    if (run->monitor) PetscCall(*run->code);
+    PetscCall(code);
+    PetscCall(BAIHierarchyUnbind(bai, x, &run->v));
+    PetscCall(BAIHierarchyLogFlops(h, run->tolerances ? BAISolveFlops(h, run->solution->its) : h->flops));
+  }
+  PetscCall(PetscLogEventEnd(BAI_Cycle, b, x, 0, 0));
+  PetscCall(BAICheckStatus(bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets z to a cycle for r, or, with conjugate, to the conjugate of a cycle for the conjugate of r */
+PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
+{
+  const BAIHierarchy h   = bai->hierarchy;
+  BAIRun             run = {.tolerances = NULL};
+  Vec                in  = r;
+
+  PetscFunctionBegin;
+  if (!h->finite) {
+    PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* tells the KSP that the set-up failed */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (conjugate) {
+    PetscCall(VecDuplicate(r, &in));
+    PetscCall(VecCopy(r, in));
+    PetscCall(VecConjugate(in));
+  }
+  if (h->scaling.left) {
+    PetscCall(VecPointwiseMult(h->scaling.r, h->scaling.left, in));
+    if (conjugate) PetscCall(VecDestroy(&in));
+    in = h->scaling.r;
+  }
+  PetscCall(BAIHierarchyRun(bai, in, z, &run));
+  if (h->scaling.right) PetscCall(VecPointwiseMult(z, z, h->scaling.right));
+  if (conjugate) PetscCall(VecConjugate(z));
+  if (in != r && in != h->scaling.r) PetscCall(VecDestroy(&in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
