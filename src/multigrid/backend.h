@@ -22,7 +22,17 @@ typedef struct {
 #include "ops.def"
 } BAILevelsOps;
 
-BAILevelsState BAILevelsStateOf(BAILevels); /* NULL for NULL */
+struct BAILevels_ {
+  const BAILevelsOps *ops;
+  BAILevelsState      state;
+  BAILevelsParameters p;
+};
+
+/* NULL for NULL */
+static inline BAILevelsState BAILevelsStateOf(BAILevels levels)
+{
+  return levels ? levels->state : NULL;
+}
 
 /* cuda/levels.cu or relaxation/cuda/cuda_none.c defines BAILevelsCUDA */
 extern const BAILevelsOps BAILevelsHost, BAILevelsCUDA;

@@ -127,12 +127,6 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double MatrixBytes(const BAILevelInfo *finest)
-{
-  return (double)finest->nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
-    (double)(finest->rows + 1) * (double)sizeof(PetscInt);
-}
-
 /* Shows the levels and the end of coarsening by -info */
 static PetscErrorCode TellLevels(const BAI *bai)
 {
@@ -319,7 +313,7 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets h->info, hermitian, negative, multiple and flops from the levels, or from the PCJACOBI that replaces them.
+/* Sets h->info, hermitian, negative and flops from the levels, or from the PCJACOBI that replaces them.
    Collective */
 static PetscErrorCode TakeInfo(BAI *bai, Mat A)
 {
@@ -345,27 +339,6 @@ static PetscErrorCode TakeInfo(BAI *bai, Mat A)
   h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);
   h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
   if (h->gathered) PetscCall(BAIGatheredInfo(h->gathered, &h->info));
-  h->multiple = h->info.levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets up the levels across ranks, after the levels of this rank's rows, or gives them new values; fits: whether these
-   fit */
-static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A, int work, PetscBool *fits)
-{
-  BAIHierarchy   h = bai->hierarchy;
-  PetscLogDouble start, end;
-
-  PetscFunctionBegin;
-  *fits = PETSC_TRUE;
-  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
-  PetscCall(PetscTime(&start));
-  if (work == WORK_VALUES) PetscCall(BAIRankLevelsRenew(bai, fits));
-  else PetscCall(BAIRankLevelsSetUp(bai, A));
-  PetscCall(PetscTime(&end));
-  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
-  if (work == WORK_LEVELS) h->seconds += end - start;
-  h->multiple = (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,6 +405,29 @@ static int BadnessOf(BAIStatus status)
   return status.code == BAI_ERR_LONG ? BAD_LONG : status.code == BAI_ERR_CHIP ? BAD_CHIP : status.code ? BAD_ANY : 0;
 }
 
+/* Makes levels, or gives them new values, also across ranks. bad: if some rank had an error, of which mine is that of
+   this one, there are none. fits: whether new values across ranks fit, if there are any. Collective */
+static PetscErrorCode MakeLevels(BAI *bai, Mat given, Mat A, const PetscInt garray[], int *work, BAIStatus *mine,
+                                 int *bad, PetscBool *fits)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  *fits = PETSC_TRUE;
+  PetscCall(RenewLevels(bai, given, A, garray, work, mine));
+  *bad = BadnessOf(*mine);
+  PetscCall(BAIAgree(bai, PETSC_SUCCESS, bad));
+  if (*bad) {
+    PetscCall(DestroyLevels(h));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PCDestroy(&h->jacobi));
+  PetscCall(TakeInfo(bai, A));
+  if (h->p.all && *work == WORK_VALUES) PetscCall(BAIRankLevelsRenew(bai, fits));
+  else if (h->p.all) PetscCall(BAIRankLevelsSetUp(bai, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sets up levels. scaled: the scaling was found for this very matrix. fresh: returns whether the levels are new. If a
    row is too long, h->jacobi replaces them; if an entry of the diagonal is not finite, or a matrix for the chip does
    not fit, there are none, without an error */
@@ -442,8 +438,8 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   Request        r     = {.backend = BAI_BACKEND_HOST};
   BAIStatus      mine  = BAIStatusOf(BAI_OK);
   PetscLogDouble start, end;
-  int            work = WORK_NONE, bad;
-  PetscBool      fits = PETSC_TRUE, none = PETSC_FALSE;
+  int            work = WORK_NONE, bad = 0;
+  PetscBool      fits, none            = PETSC_FALSE;
   PetscErrorCode code;
   PetscObjectId  id;
 
@@ -473,29 +469,22 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   bai->relax.use.backend = r.backend; /* for error messages */
   PetscCall(PetscMemcpy(&h->p, &r.p, sizeof(r.p)));
   PetscCall(PetscMemcpy(&h->plan, &r.gathered, sizeof(h->plan)));
-  code = RenewLevels(bai, given, A, r.garray, &work, &mine);
-  bad  = BadnessOf(mine);
-  if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
+  code = MakeLevels(bai, given, A, r.garray, &work, &mine, &bad, &fits);
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
-  if (bad) PetscCall(DestroyLevels(h));
+  if (bad == BAD_ANY) PetscCall(TakeError(bai, A, mine, &none));
+  if (none) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIVersionOf((PetscObject)given, &h->of));
   if (bad == BAD_CHIP) {
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
-    PetscCall(BAIVersionOf((PetscObject)given, &h->of));
     h->ready = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (bad == BAD_ANY) {
-    PetscCall(TakeError(bai, A, mine, &none));
-    if (none) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bad) {
+    PetscCall(SetUpJacobi(bai, A));
+    PetscCall(TakeInfo(bai, A));
   }
-  if (bad) PetscCall(SetUpJacobi(bai, A));
-  else PetscCall(PCDestroy(&h->jacobi));
-  if (work == WORK_LEVELS) h->seconds = end - start;
-  PetscCall(BAIVersionOf((PetscObject)given, &h->of));
-  PetscCall(TakeInfo(bai, A));
-  if (h->p.all && !h->chip && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A, work, &fits));
   if (!fits) {
     PetscCall(PetscInfo(bai->obj, "New levels: aggregates of some rank do not fit the new values\n"));
     h->ready = PETSC_FALSE;
@@ -504,7 +493,8 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   }
   h->ready = PETSC_TRUE;
   *fresh   = (PetscBool)(work == WORK_LEVELS);
-  if (work == WORK_LEVELS) PetscCall(TellLevels(bai));
+  if (*fresh) h->seconds = end - start;
+  if (*fresh) PetscCall(TellLevels(bai));
   else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -71,8 +71,6 @@ struct BAIHierarchy_ {
   BAILevelsInfo       info;
   PetscBool           hermitian; /* the matrix of all ranks is Hermitian, with a diagonal of one sign */
   PetscBool           negative;  /* the diagonal is negative */
-  PetscReal           multiple;  /* memory of the levels of all ranks, or of one with the gathered matrix, as a multiple
-                                    of the memory of the matrix */
   PetscLogDouble      seconds;   /* time of the last set-up */
   double              flops;     /* flops of a cycle on this rank, without the level that all ranks have */
   double              flops_product;

@@ -1,48 +1,22 @@
 /* Levels: choice of the backend, calls of its operations, and coarsening */
-#include "rowrules.h"
 #include "backend.h"
-#include <math.h>
+#include "rules.h"
+#include <stdio.h>
 #include <stdlib.h>
-
-struct BAILevels_ {
-  const BAILevelsOps *ops;
-  BAILevelsState      state;
-  BAILevelsParameters p;
-};
 
 static const BAILevelsOps *const backends[] =
   {[BAI_BACKEND_HOST] = &BAILevelsHost, [BAI_BACKEND_CUDA] = &BAILevelsCUDA};
 
-BAILevelsState BAILevelsStateOf(BAILevels levels)
+/* The status of this rank, or the error of another one; collective, unless ranks is NULL. If memory was short, it names
+   the level */
+static BAIStatus Agree(const BAILevelsRanks *ranks, int level, BAIStatus status)
 {
-  return levels ? levels->state : NULL;
-}
+  char why[80];
 
-BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p, BAIInt n, BAILevelsInfo *info,
-                          BAIReal *over)
-{
-  BAIStatus status = BAIStatusOf(BAI_OK);
-
-  info->negative  = !p->like && found->other && !found->opposite;
-  info->hermitian = !p->like && (!found->other || info->negative);
-  info->less      = info->negative ? found->more : found->less;
-  info->more      = info->negative ? found->less : found->more;
-  info->largest   = found->most;
-  info->ratio     = n ? sqrt(found->ratio2 / (double)n) : 0;
-  info->norm      = found->norm;
-  info->skew      = found->skew;
-  info->coupled   = found->coupled;
-  *over           = !info->hermitian || info->more > BAI_LEVELS_OTHER_SIGN * info->less ? 1 : p->over;
-  if (found->bad < n) {
-    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
-    status.row = (BAIInt)found->bad;
-  } else if (p->longest && !p->resident && found->longest > p->longest) status = BAIStatusOf(BAI_ERR_LONG);
-  return status;
-}
-
-/* The status of this rank, or the error of another one; collective, unless ranks is NULL */
-static BAIStatus Agree(const BAILevelsRanks *ranks, BAIStatus status)
-{
+  if (status.code == BAI_ERR_MEMORY) {
+    snprintf(why, sizeof(why), "level %d%s%s", level, status.why[0] ? ": " : "", status.why);
+    status = BAIStatusBecause(status.code, status.what, why);
+  }
   if (!ranks || !ranks->agree(ranks->context, status) || status.code) return status;
   return BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "another rank has given up");
 }
@@ -72,7 +46,7 @@ static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILeve
 
   if (!status.code && levels)
     status = levels->ops->Get(levels->state, array, level, shared->sends, shared->row, e->sent);
-  BAITry(Agree(ranks, status));
+  BAITry(Agree(ranks, level, status));
   return GivenUp(ranks->exchange(ranks->context, level, size, e->sent, e->ghost));
 }
 
@@ -91,16 +65,17 @@ static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int leve
   BAIStatus status = BAIStatusOf(BAI_OK);
 
   if (!ranks || kept)
-    return Agree(ranks, levels ? levels->ops->Product(levels->state, 0, NULL, NULL) : BAIStatusOf(BAI_OK));
+    return Agree(ranks, level, levels ? levels->ops->Product(levels->state, 0, NULL, NULL) : BAIStatusOf(BAI_OK));
   of     = malloc(((size_t)ranks->level[level].ghosts + 1) * sizeof(*of));
-  status = Agree(ranks, BAIStatusOf(of ? BAI_OK : BAI_ERR_MEMORY));
+  status = Agree(ranks, level, BAIStatusOf(of ? BAI_OK : BAI_ERR_MEMORY));
   if (!status.code) status = Exchange(levels, ranks, BAI_ARRAY_AGGREGATE, level, sizeof(BAIInt), &aggregates);
   if (!status.code)
     status = GivenUp(ranks->coarsen(ranks->context, level, aggregates.sent, aggregates.ghost, &ghosts, of));
   if (!status.code && modes)
     status = Exchange(levels, ranks, BAI_ARRAY_P, level, (size_t)modes * sizeof(BAIScalar), &P);
   if (!status.code)
-    status = Agree(ranks, levels ? levels->ops->Product(levels->state, ghosts, of, P.ghost) : BAIStatusOf(BAI_OK));
+    status = Agree(ranks, level,
+                   levels ? levels->ops->Product(levels->state, ghosts, of, P.ghost) : BAIStatusOf(BAI_OK));
   Free(&aggregates);
   Free(&P);
   free(of);
@@ -116,7 +91,7 @@ static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level
 
   if (ranks && exchange) status = Exchange(levels, ranks, BAI_ARRAY_SIDE, level, sizeof(BAILevelsSide), &sides);
   if (!status.code)
-    status = Agree(ranks, levels ? levels->ops->Soften(levels->state, sides.ghost) : BAIStatusOf(BAI_OK));
+    status = Agree(ranks, level, levels ? levels->ops->Soften(levels->state, sides.ghost) : BAIStatusOf(BAI_OK));
   Free(&sides);
   return status;
 }
@@ -134,7 +109,7 @@ static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const
   *stop = "there are as many as allowed";
   if (level + 1 == BAILevelsAtMost(p)) return BAIStatusOf(BAI_OK);
   BAITryStage(p, BAI_STAGE_COARSEN,
-              Agree(ranks, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
+              Agree(ranks, level, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
   *next = m * BAIColumnsOfP(p->modes);
   if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, *next, next)));
   *stop = *next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
@@ -145,7 +120,7 @@ static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const BAILevelsAgreed *agreed, BAIInt rows,
                            BAIInt small, int kept, const BAILevelsRanks *ranks, int *count, const char **stop)
 {
-  BAITry(Agree(ranks, levels ? levels->ops->Begin(levels->state, agreed) : BAIStatusOf(BAI_OK)));
+  BAITry(Agree(ranks, 0, levels ? levels->ops->Begin(levels->state, agreed) : BAIStatusOf(BAI_OK)));
   for (*count = 1; *count != kept; ++*count) {
     const int level = *count - 1;
 

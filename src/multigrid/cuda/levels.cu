@@ -114,6 +114,10 @@ static void FreeMade(BAILevelsState state, int made)
 
     if (state->info.hermitian) BAIDrop(state, (size_t)L->A.n, &L->aggregate);
     BAIDrop(state, all * (size_t)state->p.modes, &L->P);
+    BAIDrop(state, (size_t)L->A.n, &L->row);
+    BAIDrop(state, all, &L->place);
+    BAIDrop(state, (size_t)L->m + 1, &L->child);
+    BAIDrop(state, (size_t)L->A.n, &L->parent);
     BAIDeviceFreeMatrix(state, L);
   }
 }

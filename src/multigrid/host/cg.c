@@ -150,25 +150,28 @@ static void ScaledNorms(const BAIRows *A, CG *cg, const BAIScalar *b, BAILevelsS
   s->scaled_b = (BAIReal)sqrt((double)Dot(cg->n, cg->w, cg->w, cg->threads));
 }
 
-/* Solves with a positive diagonal */
-static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
-                               const BAITolerances *t, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+/* If the diagonal is negative, solves -A x = -b */
+BAIStatus BAIHostSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {
   const BAIInt n       = state->level[0].A.n;
   const int    threads = state->p.threads;
-  BAIScalar   *work    = malloc(6 * (size_t)(n + 1) * sizeof(*work));
-  CG           cg      = {.n       = n,
-                          .threads = threads,
-                          .d       = x,
-                          .r       = work,
-                          .p       = work + n,
-                          .s       = work + 2 * n,
-                          .u       = work + 3 * n,
-                          .w       = work + 4 * n};
-  BAIReal      tolerance, most;
-  BAITest      test;
+  BAIScalar *work = malloc(7 * (size_t)(n + 1) * sizeof(*work)), *const minus_b = work + 6 * (size_t)n;
+  CG      cg = {.n       = n,
+                .threads = threads,
+                .d       = x,
+                .r       = work,
+                .p       = work + n,
+                .s       = work + 2 * n,
+                .u       = work + 3 * n,
+                .w       = work + 4 * n};
+  BAIReal tolerance, most;
+  BAITest test;
+  int     ends;
 
   if (!work) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt i = 0; i < n && state->info.negative; i++) minus_b[i] = -b[i];
+  if (state->info.negative) b = minus_b;
   if (guess_zero) memset(x, 0, (size_t)n * sizeof(*x));
   Residual(&state->level[0].A, b, x, cg.r, threads);
   *s        = (BAILevelsSolution){.its = 0};
@@ -177,11 +180,8 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
   tolerance            = BAIToleranceOf(t->rtol, t->abstol, s->bnorm);
   most                 = t->dtol * s->bnorm;
   s->reason            = BAIReasonToEnd(s->rnorm, tolerance, 0);
-  if (monitor && monitor(context, 0, s->rnorm)) {
-    free(work);
-    return BAIStatusOf(BAI_OK);
-  }
-  for (BAITestBegin(&test, tolerance, s->rnorm); s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
+  ends                 = monitor && monitor(context, 0, s->rnorm);
+  for (BAITestBegin(&test, tolerance, s->rnorm); s->reason == BAI_LEVELS_ITS && s->its < t->max_it && !ends;) {
     if ((!guess_zero || s->its) && !monitor)
       cg.d = work + 5 * n; /* x is rounded once, when the whole correction is added */
     if (cg.d != x) memset(cg.d, 0, (size_t)n * sizeof(*x));
@@ -190,26 +190,9 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
     Residual(&state->level[0].A, b, x, cg.r, threads);
     s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
     if (t->scaled > 0) ScaledNorms(&state->level[0].A, &cg, b, s);
-    if (BAITestRun(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason)) break;
-    s->reason = BAI_LEVELS_ITS;
+    ends = BAITestRun(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason);
+    if (!ends) s->reason = BAI_LEVELS_ITS;
   }
   free(work);
   return BAIStatusOf(BAI_OK);
-}
-
-/* If the diagonal is negative, solves -A x = -b */
-BAIStatus BAIHostSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
-                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
-{
-  const BAIInt n = state->level[0].A.n;
-  BAIScalar   *minus_b;
-  BAIStatus    status;
-
-  if (!state->info.negative) return SolvePositive(state, b, x, guess_zero, t, monitor, context, s);
-  minus_b = malloc(((size_t)n + 1) * sizeof(*minus_b));
-  if (!minus_b) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt i = 0; i < n; i++) minus_b[i] = -b[i];
-  status = SolvePositive(state, minus_b, x, guess_zero, t, monitor, context, s);
-  free(minus_b);
-  return status;
 }

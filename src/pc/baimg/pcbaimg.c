@@ -106,6 +106,12 @@ static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static double MatrixBytes(const BAILevelInfo *finest)
+{
+  return (double)finest->nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+    (double)(finest->rows + 1) * (double)sizeof(PetscInt);
+}
+
 /* Shows the levels; table: also a line for each of them, and how they were made */
 PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
 {
@@ -163,8 +169,8 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
                                    i->single         ? "single"
                                      : h->not_single ? "native (single was not accurate enough)"
                                                      : "native",
-                                   1e-6 * (double)i->bytes, (double)h->multiple, (double)h->seconds, h->setups,
-                                   h->updates));
+                                   1e-6 * (double)i->bytes, (double)i->bytes / MatrixBytes(&i->level[0]),
+                                   (double)h->seconds, h->setups, h->updates));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,28 @@
-/* The numbering of rows on a grid, and boxes of a grid as aggregates */
-#include "rules.h"
+/* Rules for whole levels: properties of a matrix, the numbering of rows on a grid, and boxes of a grid as aggregates */
+#include "rowrules.h"
 #include <stdlib.h>
+
+BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p, BAIInt n, BAILevelsInfo *info,
+                          BAIReal *over)
+{
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  info->negative  = !p->like && found->other && !found->opposite;
+  info->hermitian = !p->like && (!found->other || info->negative);
+  info->less      = info->negative ? found->more : found->less;
+  info->more      = info->negative ? found->less : found->more;
+  info->largest   = found->most;
+  info->ratio     = n ? sqrt(found->ratio2 / (double)n) : 0;
+  info->norm      = found->norm;
+  info->skew      = found->skew;
+  info->coupled   = found->coupled;
+  *over           = !info->hermitian || info->more > BAI_LEVELS_OTHER_SIGN * info->less ? 1 : p->over;
+  if (found->bad < n) {
+    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
+    status.row = (BAIInt)found->bad;
+  } else if (p->longest && !p->resident && found->longest > p->longest) status = BAIStatusOf(BAI_ERR_LONG);
+  return status;
+}
 
 /* Whether an offset is in the list */
 static int Has(int count, const BAIInt *offset, BAIInt wanted)
