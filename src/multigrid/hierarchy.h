@@ -12,10 +12,6 @@ enum {
   BAI_CHIP_NONZEROS = 4194304 /* matrices with more entries are not tried on the chip: GPUs hold up to 3 million */
 };
 
-/* Bound on the difference of two sums over a Hermitian matrix that are equal but for rounding, relative to their
-   terms */
-#define BAI_SUM_ROUNDING (1e5 * PETSC_MACHINE_EPSILON)
-
 /* The fields of a matrix with coupled fields and no near null space attached, on which constants are taken, see
    modes.c */
 typedef struct {

@@ -300,12 +300,16 @@ typedef struct {
 */
 #define BAI_LEVELS_EXCHANGES(levels, next) ((levels) + (next) + 2)
 
+/* The part of another rank in an exchange: its first ghost here and their number; the range of sent rows for it */
+typedef struct {
+  BAIInt begin, ghosts, first, last;
+} BAILevelsPeer;
+
 typedef struct {
   int                     ranks, rank;
-  void *const            *memory;       /* address of each rank's memory in this process */
-  const BAILevelsAddress *address;      /* ranks x exchanges: destination of the data that this rank sends */
-  const BAIInt           *first, *last; /* exchanges x ranks: range of the sent rows for each rank */
-  const BAIInt           *ghosts;       /* exchanges x ranks: number of ghosts from each rank */
+  void *const            *memory;  /* address of each rank's memory in this process */
+  const BAILevelsAddress *address; /* ranks x exchanges: destination of the data that this rank sends */
+  const BAILevelsPeer    *peer;    /* exchanges x ranks */
 } BAILevelsPeers;
 
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAILevels##name(BAILevels levels parameters);

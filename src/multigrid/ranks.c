@@ -26,6 +26,7 @@ typedef struct {
 
 struct BAIRankLevels_ {
   BAI            *bai;
+  PetscMPIInt     size;
   int             last, count; /* last level that ranks made together; number of levels that stay distributed */
   Level           level[BAI_LEVELS_MOST + 1];
   BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* exchanges of these levels or of the rest, for the engine */
@@ -189,26 +190,21 @@ static int Exchange(void *context, int level, size_t size, const void *sent, voi
   return R->code ? 1 : 0;
 }
 
-/* Finds the global numbers of the ghosts of the level that is gathered */
-static PetscErrorCode NumberGhosts(BAIRankLevels R)
+/* Gathers the matrix of level number R->count, unless pattern only its values, on each rank; M becomes the whole. The
+   finest level is that of the user, also if the levels belong to -A */
+static PetscErrorCode GatherMat(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
 {
   Level    *L = &R->level[R->count];
   PetscInt *sent;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo), &R->ghost));
-  PetscCall(PetscMalloc1(L->halo.sends, &sent));
-  for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
-  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(R->bai->obj), sizeof(*sent), sent, R->ghost));
-  PetscCall(PetscFree(sent));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gathers the matrix of level number R->count, unless pattern only its values, on each rank; M becomes the whole. The
-   finest level is that of the user, also if the levels belong to -A */
-static PetscErrorCode GatherMat(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
-{
-  PetscFunctionBegin;
+  if (pattern) {
+    PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo), &R->ghost));
+    PetscCall(PetscMalloc1(L->halo.sends, &sent));
+    for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
+    PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(R->bai->obj), sizeof(*sent), sent, R->ghost));
+    PetscCall(PetscFree(sent));
+  }
   PetscCall(BAIGatheredTake(R->rest, R->count ? NULL : &R->bai->hierarchy->M, R->count, R->ghost, pattern, M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -256,32 +252,31 @@ static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters
 }
 
 /* Whether ranks may write to each other's memory, if they can */
-static PetscBool MayWrite(const BAI *bai, PetscMPIInt size)
+static PetscBool MayWrite(const struct BAIRankLevels_ *R)
 {
-  return (PetscBool)(bai->node.size == size && bai->hierarchy->backend == BAI_BACKEND_CUDA &&
+  const BAI *bai = R->bai;
+
+  return (PetscBool)(bai->node.size == R->size && bai->hierarchy->backend == BAI_BACKEND_CUDA &&
                      bai->options.exchange != BAI_EXCHANGE_SCATTER);
 }
 
 /* Gathers level number R->count on each rank and makes levels for it, whose aggregates are those of the following
-   distributed levels, and without modes over is their overcorrection factor */
-static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
+   distributed levels */
+static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
 {
   const BAIHierarchy  h = bai->hierarchy;
   const Level        *L = &R->level[R->count];
   PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
   PetscScalar        *modes = NULL;
   BAILevelsInfo       info  = {.levels = 0};
-  PetscMPIInt         size;
   BAILevelsParameters p;
   BAIStatus           status;
   BAIMatrix           M;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
   if (h->levels) BAILevelsInfoGet(h->levels, &info);
   PetscCall(BAIGatheredCreate(bai, L->m, (PetscInt)info.level[R->count].nnz, BAI_GATHERED_MODES,
-                              MayWrite(bai, size) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, PETSC_FALSE, &R->rest));
-  PetscCall(NumberGhosts(R));
+                              MayWrite(R) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, PETSC_FALSE, &R->rest));
   PetscCall(GatherMat(R, PETSC_TRUE, &M));
   PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
@@ -294,7 +289,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
   p.twice     = R->count && BAIRepeats(h->hermitian, p.modes, R->count, (BAIInt)L->rows);
-  p.over      = p.modes ? p.over : (BAIReal)over;
+  p.over      = p.modes ? p.over : R->agreed.over;
   p.all       = 0;
   p.first     = 0;
   p.longest   = 0;
@@ -310,15 +305,6 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);
   R->stop       = R->info.stop;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The number of rows up to which a level is gathered on each rank */
-static PetscInt Small(const BAI *bai, PetscInt rows)
-{
-  PetscMPIInt size;
-
-  (void)MPI_Comm_size(PetscObjectComm(bai->obj), &size);
-  return PetscMax(GATHER_MIN_ROWS, PetscMin(GATHER_MAX_ROWS, rows / size / GATHER_FRACTION));
 }
 
 /* Replaces the properties of this rank in the hierarchy by those of all ranks, except flops; bytes are added up.
@@ -421,36 +407,31 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 {
   const BAILevels   levels = bai->hierarchy->levels;
   const MPI_Comm    comm   = PetscObjectComm(bai->obj);
+  const PetscMPIInt size   = R->size;
   const int         n      = BAI_LEVELS_EXCHANGES(R->count, R->rest ? 1 : 0);
-  BAIInt           *begin, *first, *last, *ghosts;
+  BAILevelsPeer    *peer;
   void            **memory;
   size_t            bytes = 0;
   BAILevelsAddress *own, *address;
   BAILevelsPeers    peers;
   BAIStatus         status = BAIStatusOf(BAI_OK);
   BAILevelsInfo     info   = {.levels = 0};
-  PetscMPIInt       size, rank;
+  PetscMPIInt       rank;
   PetscBool         can;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (!R->count || !MayWrite(bai, size)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
-  PetscCall(PetscCalloc3(size, &memory, n * size, &own, n * size, &address));
+  if (!R->count || !MayWrite(R)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc4(n * size, &peer, size, &memory, n * size, &own, n * size, &address));
   for (int l = 0; l + 1 < n; l++) {
     const BAIHalo *halo = l + 2 < n ? HaloOf(R, l) : &R->level[0].halo;
 
-    for (PetscMPIInt k = 0; k < halo->n; k++) {
-      const int at = l * size + halo->rank[k];
-
-      begin[at]  = (BAIInt)halo->begin[k];
-      ghosts[at] = (BAIInt)(halo->begin[k + 1] - halo->begin[k]);
-      first[at]  = (BAIInt)halo->first[k];
-      last[at]   = (BAIInt)halo->last[k];
-    }
+    for (PetscMPIInt k = 0; k < halo->n; k++)
+      peer[l * size + halo->rank[k]] = (BAILevelsPeer){(BAIInt)halo->begin[k],
+                                                       (BAIInt)(halo->begin[k + 1] - halo->begin[k]),
+                                                       (BAIInt)halo->first[k], (BAIInt)halo->last[k]};
   }
-  if (levels) status = BAILevelsShare(levels, size, begin, &bytes, own);
+  if (levels) status = BAILevelsShare(levels, size, peer, &bytes, own);
   else status = BAIStatusBecause(BAI_ERR_PEERS, "set-up", "a rank has no rows");
   PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   if (can) PetscCall(BAIMailboxGet(bai, bai->hierarchy->backend, bytes, BAI_MAILBOX_OF_RANKS, &R->mailbox));
@@ -459,7 +440,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
     PetscCallMPI(MPI_Alltoall(own, (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, address,
                               (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, comm));
     for (PetscMPIInt k = 0; k < size; k++) memory[k] = BAIMailboxOf(R->mailbox, k);
-    peers  = (BAILevelsPeers){size, rank, memory, address, first, last, ghosts};
+    peers  = (BAILevelsPeers){size, rank, memory, address, peer};
     status = BAILevelsConnect(levels, &peers);
     PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   }
@@ -467,13 +448,12 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   if (can) BAILevelsInfoGet(levels, &info);
   PetscCall(
     BAIAllCan(bai, BAIStatusOf(info.solves ? BAI_OK : BAI_ERR_PEERS), BAIExchanges[BAI_EXCHANGE_DK], &R->solves));
-  PetscCall(PetscFree4(begin, first, last, ghosts));
-  PetscCall(PetscFree3(memory, own, address));
+  PetscCall(PetscFree4(peer, memory, own, address));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Makes the levels of all ranks until one is small, and sets R->last and R->stop */
-static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small)
+static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, PetscInt small)
 {
   const BAIHierarchy   h     = bai->hierarchy;
   const BAILevelsRanks ranks = {.context  = R,
@@ -486,7 +466,7 @@ static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgree
   int                  made;
 
   PetscFunctionBegin;
-  status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows,
+  status = BAILevelsCoarsen(h->levels, &h->p, &R->agreed, (BAIInt)R->level[0].rows,
                             h->p.modes ? (BAIInt)small : BAI_LEVELS_COARSEST, 0, &ranks, &made, &R->stop);
   PetscCall(R->code);
   PetscCall(BAICheckStatus(bai, status));
@@ -504,7 +484,6 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   BAIRankLevels      R;
   PetscInt           small, nghost;
   const PetscInt    *garray;
-  BAILevelsAgreed    agreed;
   Mat                Ad, Ao;
   Level             *L;
 
@@ -514,7 +493,8 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   L         = R->level;
   R->bai    = bai;
   R->making = PETSC_TRUE;
-  PetscCall(Agree(bai, &agreed));
+  PetscCall(Agree(bai, &R->agreed));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &R->size));
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
   PetscCall(PetscObjectGetNewTag(bai->obj, &L->halo.tag));
@@ -522,17 +502,27 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(MatGetSize(A, &L->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
   Share(R, 0);
-  small     = Small(bai, L->rows);
-  R->agreed = agreed;
-  PetscCall(MakeLevels(bai, R, &agreed, small));
+  small = PetscMax(GATHER_MIN_ROWS, PetscMin(GATHER_MAX_ROWS, L->rows / R->size / GATHER_FRACTION));
+  PetscCall(MakeLevels(bai, R, small));
   /* All levels are distributed, or all before the first small one */
   while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
   if (R->count == R->last + 1 && R->last + 1 < BAILevelsAtMost(&h->p) && R->level[R->last].rows <= GATHER_IF_STALLED)
     R->count = R->last;
-  if (R->count <= R->last) PetscCall(CreateRest(bai, R, (PetscReal)agreed.over));
+  if (R->count <= R->last) PetscCall(CreateRest(bai, R));
   PetscCall(Finish(bai, R));
   PetscCall(Connect(bai, R));
   PetscCall(FindInfo(bai, R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether aggregates fit new values on all ranks, as the status of this one tells. Collective */
+static PetscErrorCode AgreeOnFit(const BAI *bai, BAIStatus status, PetscBool *fits)
+{
+  int outdated = status.code == BAI_ERR_OUTDATED || status.code == BAI_ERR_PATTERN;
+
+  PetscFunctionBegin;
+  PetscCall(BAIAgree(bai, outdated ? PETSC_SUCCESS : BAICheckStatus(bai, status), &outdated));
+  *fits = (PetscBool)!outdated;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -543,7 +533,7 @@ static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgre
   const BAILevelsRanks ranks = {.context = R, .level = R->shared, .exchange = Exchange, .agree = AgreeOnStatus};
   BAIStatus            status;
   const char          *stop;
-  int                  made, outdated;
+  int                  made;
 
   PetscFunctionBegin;
   SetMaking(R, PETSC_TRUE);
@@ -553,25 +543,7 @@ static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgre
   PetscCall(R->code);
   PetscCall(BAICheckStatus(bai, status));
   if (h->levels && R->count) status = BAILevelsFinish(h->levels, NULL, R->stop);
-  outdated = status.code == BAI_ERR_OUTDATED;
-  PetscCall(BAIAgree(bai, outdated ? PETSC_SUCCESS : BAICheckStatus(bai, status), &outdated));
-  *fits = (PetscBool)!outdated;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gathers new values of level number R->count for the levels of all ranks; fits: whether their aggregates fit them */
-static PetscErrorCode RenewRest(BAI *bai, BAIRankLevels R, PetscBool *fits)
-{
-  BAIStatus status;
-  BAIMatrix M;
-  int       outdated;
-
-  PetscFunctionBegin;
-  PetscCall(GatherMat(R, PETSC_FALSE, &M));
-  status   = BAILevelsUpdateValues(R->levels, &M, NULL);
-  outdated = status.code == BAI_ERR_OUTDATED || status.code == BAI_ERR_PATTERN;
-  PetscCall(BAIAgree(bai, outdated ? PETSC_SUCCESS : BAICheckStatus(bai, status), &outdated));
-  *fits = (PetscBool)!outdated;
+  PetscCall(AgreeOnFit(bai, status, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -584,6 +556,7 @@ PetscErrorCode BAIRankLevelsRenew(BAI *bai, PetscBool *fits)
   const BAIRankLevels    R    = bai->hierarchy->ranks;
   const BAILevelsAgreed *then = &R->agreed;
   BAILevelsAgreed        now;
+  BAIMatrix              M;
 
   PetscFunctionBegin;
   R->code = PETSC_SUCCESS;
@@ -591,21 +564,12 @@ PetscErrorCode BAIRankLevelsRenew(BAI *bai, PetscBool *fits)
   *fits = (PetscBool)(now.hermitian == then->hermitian && now.negative == then->negative &&
                       now.single == then->single && now.over == then->over);
   if (*fits) PetscCall(RenewLevels(bai, R, &now, fits));
-  if (*fits && R->rest) PetscCall(RenewRest(bai, R, fits));
+  if (*fits && R->rest) {
+    PetscCall(GatherMat(R, PETSC_FALSE, &M));
+    PetscCall(AgreeOnFit(bai, BAILevelsUpdateValues(R->levels, &M, NULL), fits));
+  }
   if (*fits && R->rest) BAILevelsInfoGet(R->levels, &R->info);
   if (*fits) PetscCall(FindInfo(bai, R));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Does a cycle if even the finest level is gathered, as no row is in an aggregate */
-static PetscErrorCode CycleOfRest(const BAIRankLevels R, const BAILevelsVectors *v)
-{
-  BAIScalar *b, *x;
-
-  PetscFunctionBegin;
-  PetscCall(BAIGatheredBring(R->rest, v->barray, NULL, PETSC_FALSE, &b, &x));
-  PetscCall(SolveRest(R, b, x));
-  PetscCall(BAIGatheredReturn(R->rest, x, v->xarray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -615,11 +579,15 @@ PetscErrorCode BAIRankLevelsRun(BAIRankLevels R, const BAIRun *run, BAIStatus *s
 {
   const BAILevels levels  = R->bai->hierarchy->levels;
   BAIReal         largest = 0;
+  BAIScalar      *b, *x;
 
   PetscFunctionBegin;
   R->code = PETSC_SUCCESS;
-  if (!R->count) PetscCall(CycleOfRest(R, &run->v));
-  else if (levels) *status = BAIRunLevels(levels, run);
+  if (!R->count) { /* even the finest level is gathered, as no row is in an aggregate */
+    PetscCall(BAIGatheredBring(R->rest, run->v.barray, NULL, PETSC_FALSE, &b, &x));
+    PetscCall(SolveRest(R, b, x));
+    PetscCall(BAIGatheredReturn(R->rest, x, run->v.xarray));
+  } else if (levels) *status = BAIRunLevels(levels, run);
   else if (R->agreed.single) PetscCall(FindLargest(R, &largest));
   PetscCall(R->code); /* of which the engine knows only that a function failed */
   PetscFunctionReturn(PETSC_SUCCESS);

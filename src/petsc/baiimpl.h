@@ -119,6 +119,11 @@ PETSC_INTERN PetscErrorCode BAIGetRows(BAIBackend, Mat, BAICSR *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIGetMatrix(BAIBackend, Mat, Mat, PetscInt, BAIMatrix *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
+PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
+
+/* Bound on the difference of two sums over a Hermitian matrix that are equal but for rounding, relative to their
+   terms */
+#define BAI_SUM_ROUNDING (1e5 * PETSC_MACHINE_EPSILON)
 
 /* scaling.c */
 #define BAI_UNITS_RATIO     3  /* largest ratio of other entries of rows to the diagonal entry without mixed units */
@@ -131,7 +136,6 @@ PETSC_INTERN PetscErrorCode BAIScalingReplace(BAIScaling *, Vec);
 PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIScalingTranspose(const BAIScaling *, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIScalingReset(BAIScaling *);
-PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIConstantsOfFields(Vec, PetscInt, Vec, PetscReal *);
 
 /* transpose.c */

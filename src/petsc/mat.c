@@ -275,3 +275,30 @@ PetscErrorCode BAIBackendOf(Mat Ad, BAIBackend *backend)
   *backend = PetscMemTypeCUDA(memtype) ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Whether v^H A u = (A v)^H u up to rounding, for a pseudorandom vector u and v, its entries squared */
+PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
+{
+  Vec         u, v, Au, Av;
+  PetscScalar one, two;
+  PetscReal   scale, norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &u, &Au));
+  PetscCall(VecDuplicate(u, &v));
+  PetscCall(VecDuplicate(Au, &Av));
+  PetscCall(VecSetRandom(u, NULL));
+  PetscCall(VecPointwiseMult(v, u, u));
+  PetscCall(MatMult(A, u, Au));
+  PetscCall(MatMult(A, v, Av));
+  PetscCall(VecDot(Au, v, &one));
+  PetscCall(VecDot(u, Av, &two));
+  PetscCall(VecNorm(Au, NORM_2, &scale));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  *is = (PetscBool)(PetscAbsScalar(one - two) <= (PetscReal)BAI_SUM_ROUNDING * scale * norm);
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Au));
+  PetscCall(VecDestroy(&Av));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

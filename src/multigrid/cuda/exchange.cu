@@ -144,7 +144,8 @@ static Mailbox MailboxOf(BAILevelsState state, int ranks)
 }
 
 /* The operations Share and Connect of ../ops.def */
-BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *address)
+BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAILevelsPeer *peer, size_t *bytes,
+                         BAILevelsAddress *address)
 {
   const int     n = state->levels + 2;
   const Mailbox m = MailboxOf(state, ranks);
@@ -152,7 +153,7 @@ BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, s
   *bytes = m.bytes;
   for (int e = 0; e < n; e++)
     for (int k = 0; k < ranks; k++) {
-      const size_t at = (size_t)(HaloOf(state, e) ? begin[e * ranks + k] : k) * SizeOf(state, e);
+      const size_t at = (size_t)(HaloOf(state, e) ? peer[e * ranks + k].begin : k) * SizeOf(state, e);
 
       address[k * n + e] = {m.box[e][0] + at, m.box[e][1] + at, m.flags + (size_t)(e * ranks + k) * sizeof(BAIFlag)};
     }
@@ -168,14 +169,15 @@ static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, B
 
   for (int k = 0; k < peers->ranks; k++) {
     const int               at    = e * peers->ranks + k;
+    const BAILevelsPeer    &peer  = peers->peer[at];
     const BAILevelsAddress *a     = &peers->address[k * n + e];
     char *const             there = static_cast<char *>(peers->memory[k]);
-    const bool              meet  = !HaloOf(state, e) || peers->first[at] < peers->last[at] || peers->ghosts[at];
+    const bool              meet  = !HaloOf(state, e) || peer.first < peer.last || peer.ghosts;
 
     if (k == peers->rank || !meet) continue;
     far->push_back({
-      (int)peers->first[at],
-      (int)peers->last[at],
+      (int)peer.first,
+      (int)peer.last,
       {there + a->even, there + a->odd},
       reinterpret_cast<BAIFlag *>(there + a->flag),
       told + at
