@@ -434,7 +434,7 @@ PetscErrorCode BAIGatheredRun(BAIGathered G, BAILevels levels, const BAIRun *run
     mine.monitor = Watch;
     mine.context = &w;
   }
-  *status = levels ? BAIRunLevels(levels, &mine) : BAIStatusOf(BAI_OK);
+  *status = BAIRunLevels(levels, &mine);
   if (w.code && !status->code) *status = BAIStatusBecause(BAI_ERR_ABSENT, "a monitor", "has failed");
   m.solution = *run->solution;
   do {

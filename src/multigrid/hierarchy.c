@@ -300,7 +300,7 @@ static PetscErrorCode TakeInfo(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
-  if (h->levels) BAILevelsInfoGet(h->levels, &h->info);
+  BAILevelsInfoGet(h->levels, &h->info);
   if (h->levels) found = !h->info.hermitian ? POSITIVE | NEGATIVE : h->info.negative ? NEGATIVE : POSITIVE;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_BOR, PetscObjectComm(bai->obj)));
   h->hermitian = (PetscBool)(found != (POSITIVE | NEGATIVE));

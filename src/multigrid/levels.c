@@ -33,8 +33,7 @@ typedef struct {
   void *sent, *ghost;
 } Exchanged;
 
-/* Exchanges an array of a level between owners and ghosts. The caller frees it, also after an error. levels is NULL on
-   a rank without rows */
+/* Exchanges an array of a level between owners and ghosts. The caller frees it, also after an error */
 static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
                           Exchanged *e)
 {
@@ -44,8 +43,7 @@ static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILeve
   e->ghost         = malloc((size_t)shared->ghosts * size + 1);
   BAIStatus status = BAIStatusOf(e->sent && e->ghost ? BAI_OK : BAI_ERR_MEMORY);
 
-  if (!status.code && levels)
-    status = levels->ops->Get(levels->state, array, level, shared->sends, shared->row, e->sent);
+  if (!status.code) status = BAILevelsGet(levels, array, level, shared->sends, shared->row, e->sent);
   BAITry(Agree(ranks, level, status));
   return GivenUp(ranks->exchange(ranks->context, level, size, e->sent, e->ghost));
 }
@@ -64,8 +62,7 @@ static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int leve
   BAIInt   *of = NULL, ghosts = 0;
   BAIStatus status = BAIStatusOf(BAI_OK);
 
-  if (!ranks || kept)
-    return Agree(ranks, level, levels ? levels->ops->Product(levels->state, 0, NULL, NULL) : BAIStatusOf(BAI_OK));
+  if (!ranks || kept) return Agree(ranks, level, BAILevelsProduct(levels, 0, NULL, NULL));
   of     = malloc(((size_t)ranks->level[level].ghosts + 1) * sizeof(*of));
   status = Agree(ranks, level, BAIStatusOf(of ? BAI_OK : BAI_ERR_MEMORY));
   if (!status.code) status = Exchange(levels, ranks, BAI_ARRAY_AGGREGATE, level, sizeof(BAIInt), &aggregates);
@@ -73,9 +70,7 @@ static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int leve
     status = GivenUp(ranks->coarsen(ranks->context, level, aggregates.sent, aggregates.ghost, &ghosts, of));
   if (!status.code && modes)
     status = Exchange(levels, ranks, BAI_ARRAY_P, level, (size_t)modes * sizeof(BAIScalar), &P);
-  if (!status.code)
-    status = Agree(ranks, level,
-                   levels ? levels->ops->Product(levels->state, ghosts, of, P.ghost) : BAIStatusOf(BAI_OK));
+  if (!status.code) status = Agree(ranks, level, BAILevelsProduct(levels, ghosts, of, P.ghost));
   Free(&aggregates);
   Free(&P);
   free(of);
@@ -83,15 +78,14 @@ static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int leve
 }
 
 /* Overcorrects the couplings of a level. If exchange, which is set if any coupling changes, ranks exchange the data of
-   ghosts before. levels is NULL on a rank without rows */
+   ghosts before */
 static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level, int exchange)
 {
   Exchanged sides  = {NULL, NULL};
   BAIStatus status = BAIStatusOf(BAI_OK);
 
   if (ranks && exchange) status = Exchange(levels, ranks, BAI_ARRAY_SIDE, level, sizeof(BAILevelsSide), &sides);
-  if (!status.code)
-    status = Agree(ranks, level, levels ? levels->ops->Soften(levels->state, sides.ghost) : BAIStatusOf(BAI_OK));
+  if (!status.code) status = Agree(ranks, level, BAILevelsSoften(levels, sides.ghost));
   Free(&sides);
   return status;
 }
@@ -108,8 +102,7 @@ static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const
   if (rows <= small) return BAIStatusOf(BAI_OK);
   *stop = "there are as many as allowed";
   if (level + 1 == BAILevelsAtMost(p)) return BAIStatusOf(BAI_OK);
-  BAITryStage(p, BAI_STAGE_COARSEN,
-              Agree(ranks, level, levels ? levels->ops->Aggregate(levels->state, &m) : BAIStatusOf(BAI_OK)));
+  BAITryStage(p, BAI_STAGE_COARSEN, Agree(ranks, level, BAILevelsAggregate(levels, &m)));
   *next = m * BAIColumnsOfP(p->modes);
   if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, *next, next)));
   *stop = *next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
@@ -120,7 +113,7 @@ static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const BAILevelsAgreed *agreed, BAIInt rows,
                            BAIInt small, int kept, const BAILevelsRanks *ranks, int *count, const char **stop)
 {
-  BAITry(Agree(ranks, 0, levels ? levels->ops->Begin(levels->state, agreed) : BAIStatusOf(BAI_OK)));
+  BAITry(Agree(ranks, 0, BAILevelsBegin(levels, agreed)));
   for (*count = 1; *count != kept; ++*count) {
     const int level = *count - 1;
 
@@ -185,6 +178,7 @@ BAIStatus BAILevelsUpdateValues(BAILevels levels, const BAIMatrix *matrix, const
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) \
   BAIStatus BAILevels##name(BAILevels levels parameters) \
   { \
+    if (!levels) return BAIStatusOf(BAI_OK); \
     return levels->ops->name ? levels->ops->name(levels->state arguments) : BAIStatusOf(BAI_ERR_NOT_BUILT); \
   }
 #include "ops.def"

@@ -284,7 +284,7 @@ typedef struct {
 
 /* Makes levels until one has at most small rows; or, unless kept is 0, computes the values of this number of levels
    after BAILevelsUpdateValues(). rows is the number of rows of the first level on all ranks. Returns the number of
-   levels, and the reason for the end. levels is NULL on a rank without rows */
+   levels, and the reason for the end */
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *, const BAILevelsAgreed *, BAIInt rows,
                            BAIInt small, int kept, const BAILevelsRanks *, int *count, const char **stop);
 
@@ -312,6 +312,7 @@ typedef struct {
   const BAILevelsPeer    *peer;    /* exchanges x ranks */
 } BAILevelsPeers;
 
+/* On a rank without rows levels are NULL, for which these functions do nothing */
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus BAILevels##name(BAILevels levels parameters);
 #include "ops.def"
 

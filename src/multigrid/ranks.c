@@ -48,11 +48,11 @@ struct BAIRankLevels_ {
 static PetscErrorCode Disconnect(BAIRankLevels R)
 {
   const BAILevels levels = R->bai->hierarchy->levels;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
+  BAIStatus       status;
 
   PetscFunctionBegin;
   if (!R->mailbox) PetscFunctionReturn(PETSC_SUCCESS);
-  if (levels) status = BAILevelsConnect(levels, NULL);
+  status = BAILevelsConnect(levels, NULL);
   PetscCallMPI(MPI_Barrier(PetscObjectComm(R->bai->obj)));
   PetscCall(BAIMailboxRestore(&R->mailbox));
   PetscCall(BAICheckStatus(R->bai, status));
@@ -216,14 +216,14 @@ static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray arra
   const MPI_Comm  comm   = PetscObjectComm(bai->obj);
   const Level    *L      = &R->level[l];
   const BAILevels levels = bai->hierarchy->levels;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
+  BAIStatus       status;
   PetscMPIInt    *first;
   char           *to;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1((size_t)L->rows * size, &to));
   *(void **)all = to;
-  if (levels && L->m) status = BAILevelsGet(levels, array, l, (BAIInt)L->m, NULL, to + (size_t)L->first * size);
+  status        = BAILevelsGet(levels, array, l, (BAIInt)L->m, NULL, to + (size_t)L->first * size);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   for (PetscInt k = L->first; k < L->first + L->m && array == BAI_ARRAY_AGGREGATE; k++)
     if (((PetscInt *)(void *)to)[k] >= 0) ((PetscInt *)(void *)to)[k] += L[1].first;
@@ -274,7 +274,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
   BAIMatrix           M;
 
   PetscFunctionBegin;
-  if (h->levels) BAILevelsInfoGet(h->levels, &info);
+  BAILevelsInfoGet(h->levels, &info);
   PetscCall(BAIGatheredCreate(bai, L->m, (PetscInt)info.level[R->count].nnz, BAI_GATHERED_MODES,
                               MayWrite(R) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, PETSC_FALSE, &R->rest));
   PetscCall(GatherMat(R, PETSC_TRUE, &M));
@@ -319,7 +319,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   BAILevelsInfo      info = {.levels = 0};
 
   PetscFunctionBegin;
-  if (h->levels) BAILevelsInfoGet(h->levels, &info);
+  BAILevelsInfoGet(h->levels, &info);
   if (R->rest) info.level[R->count] = (BAILevelInfo){.rows = 0}; /* rest does its work */
   all->bytes = info.bytes + R->info.bytes;
   PetscCall(PetscMemcpy(all->level, info.level, sizeof(all->level)));
@@ -397,7 +397,7 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
     ranks.b = BAIGatheredVector(R->rest, 0);
     ranks.x = BAIGatheredVector(R->rest, 1);
   }
-  if (h->levels && R->count) status = BAILevelsFinish(h->levels, &ranks, R->stop);
+  if (R->count) status = BAILevelsFinish(h->levels, &ranks, R->stop);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -542,7 +542,7 @@ static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgre
   SetMaking(R, PETSC_FALSE);
   PetscCall(R->code);
   PetscCall(BAICheckStatus(bai, status));
-  if (h->levels && R->count) status = BAILevelsFinish(h->levels, NULL, R->stop);
+  if (R->count) status = BAILevelsFinish(h->levels, NULL, R->stop);
   PetscCall(AgreeOnFit(bai, status, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
