@@ -34,7 +34,8 @@ struct BAIGathered_ {
   size_t       vector, bytes;      /* size of a vector, and of everything */
   BAIMailbox   mailbox;            /* NULL: alone */
   BAIShared    alone;
-  int          odd; /* which b and x the last exchange was of */
+  char        *host; /* alone on a device: the same arrays on the host, through which MPI brings them; otherwise NULL */
+  int          odd;  /* which b and x the last exchange was of */
 };
 
 /* Finds whether all ranks share a device. Collective */
@@ -137,6 +138,7 @@ PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, 
 {
   const MPI_Comm comm   = PetscObjectComm(bai->obj);
   BAIStatus      status = BAIStatusOf(BAI_OK);
+  PetscErrorCode code   = PETSC_SUCCESS;
   BAIGathered    G;
 
   PetscFunctionBegin;
@@ -161,8 +163,12 @@ PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, 
     G->worker = BAIMailboxOwner(G->mailbox, G->rank);
     G->group  = BAIMailboxSharers(G->mailbox);
   } else if (must_share) PetscCall(BAIGatheredDestroy(gathered));
-  else status = BAISharedCreate(G->backend, G->bytes, &G->alone, NULL);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  else {
+    status = BAISharedCreate(G->backend, G->bytes, &G->alone, NULL);
+    if (G->backend == BAI_BACKEND_CUDA) code = PetscMalloc1(G->bytes, &G->host);
+  }
+  if (!code) code = BAICheckStatus(bai, status);
+  PetscCall(BAIAgree(bai, code, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,6 +182,7 @@ PetscErrorCode BAIGatheredDestroy(BAIGathered *gathered)
   PetscCall(BAICheckStatus(G->bai, BAISharedWait(G->backend, G->stream)));
   PetscCall(BAIMailboxRestore(&G->mailbox));
   PetscCall(BAICheckStatus(G->bai, BAISharedClose(G->backend, &G->alone)));
+  PetscCall(PetscFree(G->host));
   PetscCall(PetscFree(G->rows));
   PetscCall(PetscFree(G->entries));
   PetscCall(PetscFree(*gathered));
@@ -206,36 +213,20 @@ static PetscErrorCode Meet(const struct BAIGathered_ *G, BAIStatus status)
 }
 
 /* Brings together the parts of an array, from this address on each rank, by MPI: in place if the array is on the host,
-   else through a copy there, all. Collective */
-static PetscErrorCode GatherBy(const struct BAIGathered_ *G, const PetscMPIInt first[], size_t offset, size_t size,
-                               const void *from, char *all)
-{
-  const PetscBool device = (PetscBool)(G->backend == BAI_BACKEND_CUDA);
-  const size_t    begin = (size_t)first[G->rank] * size, end = (size_t)first[G->rank + 1] * size;
-  char *const     array  = At(G, G->rank, offset);
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-
-  PetscFunctionBegin;
-  if (!device) all = array;
-  if (all + begin != from) status = BAISharedCopy(G->backend, all + begin, from, end - begin, G->stream);
-  if (device) PetscCall(Meet(G, status));
-  PetscCall(BAIGatherInPlace(PetscObjectComm(G->bai->obj), first, size, all));
-  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Meet(G, BAISharedCopy(G->backend, array, all, (size_t)first[G->size] * size, G->stream)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+   else through a copy there. Collective */
 static PetscErrorCode Gather(const struct BAIGathered_ *G, const PetscMPIInt first[], size_t offset, size_t size,
                              const void *from)
 {
-  char          *all = NULL;
-  PetscErrorCode code;
+  const size_t begin = (size_t)first[G->rank] * size, end = (size_t)first[G->rank + 1] * size;
+  char *const array = At(G, G->rank, offset), *const all = G->host ? G->host + offset : array;
+  BAIStatus status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
-  if (G->backend == BAI_BACKEND_CUDA) PetscCall(PetscMalloc1((size_t)first[G->size] * size, &all));
-  code = GatherBy(G, first, offset, size, from, all);
-  PetscCall(PetscFree(all));
-  PetscCall(code);
+  if (all + begin != from) status = BAISharedCopy(G->backend, all + begin, from, end - begin, G->stream);
+  if (G->host) PetscCall(Meet(G, status));
+  PetscCall(BAIGatherInPlace(PetscObjectComm(G->bai->obj), first, size, all));
+  if (!G->host) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Meet(G, BAISharedCopy(G->backend, array, all, (size_t)first[G->size] * size, G->stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -192,11 +192,12 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
 {
   BAIHierarchy        h     = bai->hierarchy;
   BAIMatrix           whole = h->M;
-  BAILevelsParameters p, q;
+  BAILevelsParameters p;
   Vec                 mode[BAI_LEVELS_MODES];
+  BAIScalar          *array[BAI_LEVELS_MODES];
+  BAIMemory           memory;
   int                 modes;
   uint64_t            id;
-  PetscMemType        type;
 
   PetscFunctionBegin;
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
@@ -205,18 +206,16 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
   if (h->scaling.left) PetscCall(BAIHierarchyScaleModes(bai, modes, mode));
   for (int k = 0; k < modes; k++) {
     if (!mode[k]) continue;
-    if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecGetArrayReadAndMemType(mode[k], &p.mode[k], &type));
-    else PetscCall(VecGetArrayRead(mode[k], &p.mode[k]));
+    PetscCall(BAIVecGetArray(h->backend, mode[k], BAI_READ, &array[k], &memory));
+    p.mode[k] = array[k];
   }
-  q = p; /* whose addresses of modes may become those of the whole */
   if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, 0, garray, PETSC_TRUE, &whole));
   for (int k = 0; k < modes && h->gathered; k++)
-    if (mode[k]) PetscCall(BAIGatheredMode(h->gathered, k, &q.mode[k]));
-  if (whole.n) *status = BAILevelsCreate(h->backend, &whole, &q, &h->levels);
+    if (mode[k]) PetscCall(BAIGatheredMode(h->gathered, k, &p.mode[k]));
+  if (whole.n) *status = BAILevelsCreate(h->backend, &whole, &p, &h->levels);
   for (int k = 0; k < modes; k++) {
     if (!mode[k]) continue;
-    if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecRestoreArrayReadAndMemType(mode[k], &p.mode[k]));
-    else PetscCall(VecRestoreArrayRead(mode[k], &p.mode[k]));
+    PetscCall(BAIVecRestoreArray(h->backend, mode[k], BAI_READ, &array[k]));
     if (h->scaling.left) PetscCall(VecDestroy(&mode[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
