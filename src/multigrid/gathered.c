@@ -54,8 +54,8 @@ static PetscErrorCode ShareOne(const BAI *bai, BAIBackend backend, PetscBool *sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds whether the system shall be gathered. Vectors go through memory of the node, so all ranks must be there. M: this
-   rank's rows, or NULL after an error. Collective */
+/* Finds whether the system shall be gathered. Vectors go through memory of the node, so all ranks must be there. M has
+   this rank's rows, or is NULL after an error. Collective */
 PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backend, const BAILevelsParameters *p,
                                const BAIMatrix *M, BAIGatheredPlan *plan)
 {
@@ -130,9 +130,9 @@ static size_t Aligned(PetscMPIInt count, size_t size)
   return ((size_t)count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
-/* Creates memory where the levels of the hierarchy will be for a matrix, of which this rank has n rows with nnz entries,
-   and for count vectors. use tells whose memory that is. With BAI_MAILBOX_NONE, or if mailboxes are not possible, it is
-   each rank's own; unless must_share, which then leads to NULL on all ranks. Collective */
+/* Creates memory, where the levels of the hierarchy will be, for a matrix of which this rank has n rows with nnz
+   entries, and for count vectors. use tells whose memory that is. With BAI_MAILBOX_NONE, or if mailboxes are not
+   possible, it is each rank's own; unless must_share, which then leads to NULL on all ranks. Collective */
 PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, BAIMailboxUse use, PetscBool must_share,
                                  BAIGathered *gathered)
 {
