@@ -114,7 +114,7 @@ LIB  := $(B)/lib/libpetscbai.so
 SYM  := PetscDLLibraryRegister_petscbai
 
 # Units of CUDA, first those that take longest to compile
-units   := $(patsubst %,src/%.cu,relaxation/cuda/generic relaxation/cuda/stream common/cuda/scan_sort)
+units   := $(patsubst %,src/%.cu,relaxation/cuda/generic relaxation/cuda/stream)
 units   += $(filter-out $(units),$(wildcard src/*/*.cu src/*/cuda/*.cu))
 
 # HYPRE_DIR: a hypre with CUDA for bench/multigrid to compare with, as config/hypre.sh builds one

@@ -1,6 +1,6 @@
 /* Lists of the rows of each aggregate on a device, and numbers of rows */
 #include "levels.h"
-#include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/scan.h"
 #include <vector>
 
 enum {

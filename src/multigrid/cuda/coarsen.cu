@@ -1,6 +1,6 @@
 /* Aggregates on a device, equal to the bit to the aggregates of host/coarsen.c */
 #include "levels.h"
-#include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/scan.h"
 #include <algorithm>
 #include <vector>
 

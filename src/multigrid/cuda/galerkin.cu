@@ -4,7 +4,7 @@
    equal to the bit. Rows with too many columns are long, see longrows.cu
 */
 #include "galerkin.h"
-#include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/scan.h"
 #include <algorithm>
 
 enum {

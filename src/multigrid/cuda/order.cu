@@ -1,6 +1,6 @@
 /* Numbering of the rows of levels on a device, so that the rows of an aggregate are consecutive; like host/place.c */
 #include "levels.h"
-#include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/scan.h"
 #include <cub/block/block_scan.cuh>
 
 enum {

@@ -5,7 +5,7 @@
 #include "alike.h"
 #include "spread.h"
 #include "tuning.h"
-#include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/scan.h"
 #include "../../common/cuda/warp.h"
 #include <vector>
 

@@ -5,7 +5,8 @@
 */
 #include "../coloring.h"
 #include "iterate.h"
-#include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/scan.h"
+#include "../../common/cuda/warp.h"
 #include <algorithm>
 #include <limits.h>
 #include <memory>
@@ -15,7 +16,11 @@ enum {
   GRID  = 4096
 };
 
-typedef BAIKey Pair; /* a tile, and in the lower bits a tile to wait for */
+/* The tiles of a window, WORDS*32 of them, that a tile reads from, in ascending order: n numbers, from begin on */
+typedef struct {
+  unsigned long long begin;
+  int                n;
+} Reads;
 
 /* Calls mark for each column outside its block of a tile's rows, and with -1 for padding, but not for long rows */
 template <typename Mark>
@@ -60,37 +65,40 @@ static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile
     mark(A.rest_j[at]);
 }
 
-/* Finds the tiles that each tile reads from, by entries and rows of overlaps, without repetition, as pairs in both
-   orders. Returns their number in *pairs_found, and writes those that fit in room. Gives up beyond the limit */
-static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit,
-                               unsigned long long *pairs_found, Pair *pairs)
+/* Finds the tiles that each tile reads from, by entries and rows of overlaps, without repetition: reads[tile*windows +
+   w] has those of window w. Returns their number in *found, and stores those that fit in room. Gives up beyond the
+   limit */
+static __global__ void FindReads(BAISliced A, int windows, unsigned long long room, unsigned long long limit,
+                                 unsigned long long *found, Reads *reads, int *tiles)
 {
   extern __shared__ unsigned    map[];
-  __shared__ unsigned           found;
+  __shared__ int                of_warp[BAI_THREADS / BAI_LANES];
   __shared__ unsigned long long begin;
   __shared__ bool               too_many;
-  const int                     words = min(WORDS, (A.tiles + 31) / 32);
+  const int                     words = min(WORDS, (A.tiles + 31) / 32), warp = (int)threadIdx.x / BAI_LANES,
+            each = (words + (int)blockDim.x - 1) / (int)blockDim.x | 1, /* odd, for different banks */
+    first_word = (int)threadIdx.x * each, last_word = min(words, first_word + each);
 
   for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
   for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
     if (limit < ULLONG_MAX) {
       __syncthreads();
-      if (!threadIdx.x) too_many = *(volatile unsigned long long *)pairs_found > limit;
+      if (!threadIdx.x) too_many = *(volatile unsigned long long *)found > limit;
       __syncthreads();
       if (too_many) return;
     }
-    for (int window = 0; window < A.tiles; window += words * 32) {
-      const auto mark = [&](int row) { /* a row or a column */
+    for (int window = 0; window < windows; window++) {
+      const int  first = window * WORDS * 32;
+      const auto mark  = [&](int row) { /* a row or a column */
                                        const int other = (unsigned)row < (unsigned)A.n
-                                         ? (A.row ? A.place[row] : row) / A.tile_rows - window
-                                         : -1;
+                                          ? (A.row ? A.place[row] : row) / A.tile_rows - first
+                                          : -1;
 
-                                       if (0 <= other && other < words * 32 && other + window != tile &&
+                                       if (0 <= other && other < words * 32 && other + first != tile &&
                                            !(map[other / 32] >> other % 32 & 1))
                                          atomicOr(map + other / 32, 1u << other % 32);
       };
 
-      if (!threadIdx.x) found = 0;
       __syncthreads();
       MarkSlices(A, tile, mark);
       MarkLongRows(A, tile, mark);
@@ -100,48 +108,71 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
         if (own < -1) mark(BAIRowOf(own));
       }
       __syncthreads();
-      int mine = 0;
+      int n = 0, all = 0;
 
-      for (int w = threadIdx.x; w < words; w += blockDim.x) mine += __popc(map[w]);
-      unsigned at = mine ? atomicAdd(&found, (unsigned)mine) : 0;
+#pragma unroll 1 /* here and below, so that it takes no more than 72 registers */
+      for (int w = first_word; w < last_word; w++) n += __popc(map[w]);
+      int at = BAISumBefore(n);
 
+      if (threadIdx.x % BAI_LANES == BAI_LANES - 1) of_warp[warp] = at + n;
       __syncthreads();
-      if (!threadIdx.x && found) begin = atomicAdd(pairs_found, 2ull * found);
-      __syncthreads();
-      for (int w = threadIdx.x; mine && w < words; w += blockDim.x) {
-        for (unsigned bits_left = map[w]; bits_left; bits_left &= bits_left - 1, at++) {
-          const Pair               other = (Pair)(window + w * 32 + __ffs(bits_left) - 1);
-          const unsigned long long k     = begin + 2 * at;
+#pragma unroll 1
+      for (int w = 0; w < (int)blockDim.x / BAI_LANES; w++) {
+        if (w < warp) at += of_warp[w];
+        all += of_warp[w];
+      }
+      if (!threadIdx.x) {
+        begin = all ? atomicAdd(found, (unsigned long long)all) : 0;
 
-          if (k + 2 > room) continue;
-          pairs[k]     = (Pair)tile << bits | other;
-          pairs[k + 1] = other << bits | (Pair)tile;
-        }
+        reads[(size_t)tile * windows + window] = {begin, all};
+      }
+      __syncthreads();
+      for (int w = first_word; w < last_word; w++) {
+        for (unsigned bits = map[w]; bits; bits &= bits - 1, at++)
+          if (begin + at < room) tiles[begin + at] = first + w * 32 + __ffs(bits) - 1;
         map[w] = 0;
       }
     }
   }
 }
 
-/* Marks pairs that differ from their predecessor; the scan needs one number more */
-static __global__ void MarkDistinct(int n, const Pair *sorted, int *mark)
+/* Whether a tile is among those that another one reads from */
+static __device__ inline bool DoesRead(const Reads &reads, const int *read, int tile)
 {
-  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  unsigned long long low = reads.begin, high = reads.begin + reads.n;
 
-  if (k <= n) mark[k] = k < n && (!k || sorted[k] != sorted[k - 1]);
+  while (low < high) {
+    const unsigned long long middle = (low + high) / 2;
+
+    if (read[middle] < tile) low = middle + 1;
+    else high = middle;
+  }
+  return low < reads.begin + reads.n && read[low] == tile;
 }
 
-/* Converts sorted pairs to lists without repetition; distinct[k] is the number of different ones among the first k */
-static __global__ void Split(int tiles, int bits, int n, const Pair *pairs, const int *distinct, BAINeighbors neighbors)
+/* Makes neighbours of two tiles if one reads from the other, by a warp for each tile that reads: adds to end[tile] the
+   number of its neighbours, and stores these from its first value on, if there is memory for them. If two tiles read
+   from each other, each of them does so for itself */
+static __global__ void Meet(int tiles, int windows, const Reads *reads, const int *read, int *end, int *neighbor)
 {
-  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  const int tile = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES),
+            lane = threadIdx.x % BAI_LANES;
 
-  if (k > n) return;
-  const int tile = k < n ? (int)(pairs[k] >> bits) : tiles, before = k ? (int)(pairs[k - 1] >> bits) : -1;
+  if (tile >= tiles) return;
+  for (int window = 0; window < windows; window++) {
+    const Reads r  = reads[(size_t)tile * windows + window];
+    const int   to = BAIOfLane(lane ? 0 : atomicAdd(end + tile, r.n), 0);
 
-  for (int t = before + 1; t <= tile; t++) neighbors.first[t] = distinct[k];
-  if (k < n && distinct[k] < distinct[k + 1])
-    neighbors.tile[distinct[k]] = (int)(pairs[k] & (((Pair)1 << bits) - 1)) << 1;
+    for (int k = lane; k < r.n; k += BAI_LANES) {
+      const int other = read[r.begin + k];
+
+      if (neighbor) neighbor[to + k] = other << 1;
+      if (DoesRead(reads[(size_t)other * windows + tile / (WORDS * 32)], read, tile)) continue;
+      const int back = atomicAdd(end + other, 1);
+
+      if (neighbor) neighbor[back] = tile << 1;
+    }
+  }
 }
 
 /* Sets the lowest bit of neighbours whose turn precedes the tile's; a warp for each tile */
@@ -192,8 +223,9 @@ static BAIStatus Color(BAIState state, bool needed)
   return BAIUpload(state, (size_t)tiles, order.get(), &state->order);
 }
 
-/* Finds the *n pairs of Readers(), or gives up beyond the limit; a tile's number has at most bits bits */
-static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *pairs, unsigned long long *n)
+/* Finds what tiles read, and the *n numbers of them, or gives up beyond the limit */
+static BAIStatus ReadsOfTiles(BAIState state, int windows, unsigned long long limit, Reads *reads, BAITemporary *tiles,
+                              unsigned long long *n)
 {
   const BAISliced A       = state->A;
   const int       threads = std::min(A.tile_slices * BAI_LANES, (int)BAI_THREADS), grid = std::min(A.tiles, (int)GRID);
@@ -204,12 +236,12 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   BAITry(counter.Allocate(state, sizeof(*n)));
   unsigned long long *found = (unsigned long long *)counter.p;
 
-  for (*n = 32 * (unsigned long long)A.tiles;
+  for (*n = 16 * (unsigned long long)A.tiles;
        *n > room;) { /* more than most matrices need; otherwise as many as were found */
     room = *n;
-    BAITry(pairs->Allocate(state, room * sizeof(Pair)));
+    BAITry(tiles->Allocate(state, room * sizeof(int)));
     CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
-    Readers<<<grid, threads, shared, state->stream>>>(A, bits, room, limit, found, (Pair *)pairs->p);
+    FindReads<<<grid, threads, shared, state->stream>>>(A, windows, room, limit, found, reads, (int *)tiles->p);
     CUDATry(cudaGetLastError());
     BAITry(BAIDownload(state, 1, found, n));
     if (*n > limit) break;
@@ -217,37 +249,38 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds the neighbours of all tiles. Unless they are needed, a matrix with packed slices and more than
-   BAI_QUEUE_NEIGHBORS of them per tile, too many for a queue, gets none: neighbors.first stays NULL */
+/* Finds the neighbours of all tiles. Unless they are needed, a matrix with packed slices and tiles that read from more
+   than BAI_QUEUE_NEIGHBORS others on average, too many for a queue, gets none: neighbors.first stays NULL */
 static BAIStatus FindNeighbors(BAIState state, bool needed)
 {
-  const auto         limit = needed || !state->A.off_first
-            ? ULLONG_MAX
-            : 2ull * BAI_QUEUE_NEIGHBORS * (unsigned long long)state->A.tiles; /* each may have been found twice */
-  const int          tiles = state->A.tiles;
-  int                bits  = 1, all;
-  BAITemporary       pairs, distinct;
+  const int       tiles = state->A.tiles, windows = (tiles + WORDS * 32 - 1) / (WORDS * 32);
+  const auto      limit = needed || !state->A.off_first ? ULLONG_MAX : BAI_QUEUE_NEIGHBORS * (unsigned long long)tiles;
+  const size_t    bytes = ((size_t)tiles + 1) * sizeof(int);
+  const long long warps = (long long)tiles * BAI_LANES; /* one for each tile */
+  BAINeighbors   *to    = &state->neighbors;
+  int             all;
   unsigned long long found;
+  BAITemporary       reads, read, ends;
 
-  if (!tiles || state->neighbors.first) return BAIStatusOf(BAI_OK);
-  while (tiles >> bits) bits++;
-  BAITry(Pairs(state, bits, limit, &pairs, &found));
+  if (!tiles || to->first) return BAIStatusOf(BAI_OK);
+  BAITry(reads.Allocate(state, (size_t)tiles * windows * sizeof(Reads)));
+  BAITry(ReadsOfTiles(state, windows, limit, (Reads *)reads.p, &read, &found));
   if (found > limit) return BAIStatusOf(BAI_OK);
-  if (found >= INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
-  const int   n      = (int)found;
-  Pair *const sorted = (Pair *)pairs.p;
+  if (2 * found >= INT_MAX) return BAIStatusOf(BAI_ERR_SIZE); /* as many if no two tiles read from each other */
 
-  BAITry(BAISort(state, n, sorted));
-  BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
-  int *const before = (int *)distinct.p;
+  BAITry(ends.Allocate(state, bytes));
+  CUDATry(cudaMemsetAsync(ends.p, 0, bytes, state->stream));
+  int *const end = (int *)ends.p;
 
-  BAITry(BAILaunchThreads(state->stream, (long long)n + 1, MarkDistinct, n, (const Pair *)sorted, before));
-  BAITry(BAIScan(state, (long long)n + 1, before, before));
-  BAITry(BAIDownload(state, 1, before + n, &all));
-  BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &state->neighbors.tile));
-  BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
-  return BAILaunchThreads(state->stream, (long long)n + 1, Split, tiles, bits, n, (const Pair *)sorted,
-                          (const int *)before, state->neighbors);
+  BAITry(BAILaunchThreads(state->stream, warps, Meet, tiles, windows, (const Reads *)reads.p, (const int *)read.p, end,
+                          (int *)NULL));
+  BAITry(BAIScan(state, (long long)tiles + 1, end, end));
+  BAITry(BAIDownload(state, 1, end + tiles, &all));
+  BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &to->tile));
+  BAITry(BAICUDAAllocate(state, bytes, &to->first));
+  CUDATry(cudaMemcpyAsync(to->first, end, bytes, cudaMemcpyDeviceToDevice, state->stream));
+  return BAILaunchThreads(state->stream, warps, Meet, tiles, windows, (const Reads *)reads.p, (const int *)read.p, end,
+                          to->tile);
 }
 
 BAIStatus BAINeighborsCreate(BAIState state)

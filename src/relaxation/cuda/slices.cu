@@ -1,5 +1,5 @@
 /* The number of entries of each slice of a matrix, and their position */
-#include "../../common/cuda/scan_sort.h"
+#include "../../common/cuda/scan.h"
 #include "sliced.h"
 #include "../../common/cuda/warp.h"
 #include <algorithm>
@@ -122,8 +122,37 @@ static __device__ bool ForDiagonals(Outside &outside, int most, F f)
   return true;
 }
 
+enum {
+  ALIGN = 8 /* numbers loaded from memory at a time, and the unit of the sizes of a slice outside the blocks */
+};
+
+/* What there is of each slice, and after summation where it begins: columns inside the blocks; ALIGN numbers in off_a
+   and in off_j; long rows, and their pieces and entries; and entries inside and outside the blocks, which are not
+   summed */
+enum {
+  LOC,
+  OFF,
+  OFF_J,
+  LONG_ROWS,
+  PIECES,
+  REST,
+  SUMMED,
+  NNZ_LOCAL = SUMMED,
+  NNZ_OFF,
+  EXTENTS
+};
+
+struct Extents {
+  int      *all;
+  long long stride; /* slices and one more */
+
+  __device__ int &operator()(int what, int slice) const { return all[what * stride + slice]; }
+};
+
+/* Findings about all slices. longest: largest number of entries of a row outside its block. sum: of each extent */
 typedef struct {
-  int loc_width, off_width, longest; /* longest: largest number of entries of a row outside its block */
+  int                loc_width, off_width, longest;
+  unsigned long long sum[EXTENTS];
 } Widest;
 
 /* Atomic maximum. Most calls find a larger value and save the atomic operation, as these are serialized */
@@ -151,7 +180,7 @@ static __device__ inline int PiecesOf(const BAIMatrix &M, int row)
 /* Finds for each slice, by a warp, the longest row inside and outside the blocks, the number of diagonals that could
    replace its columns, and the entries of each lane outside */
 static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, int *outside_of,
-                             BAIExtent *extent, Widest *widest)
+                             const __grid_constant__ Extents extent, Widest *widest)
 {
   const int lane   = threadIdx.x % BAI_LANES,
             slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
@@ -183,49 +212,71 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   outside_of[(size_t)slice * BAI_LANES + lane] = off;
   if (lane) return;
   /* written as a whole, as writing a bit field would read it */
-  A.slice[slice]    = {0, 0, 0, loc_max, (unsigned)off_max, 0};
-  extent[slice].off = short_sum;
+  A.slice[slice]     = {0, 0, 0, loc_max, (unsigned)off_max, 0};
+  extent(OFF, slice) = short_sum;
   /* more diagonals would take as many bytes */
-  extent[slice].off_j     = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX;
-  extent[slice].long_rows = long_rows;
-  extent[slice].pieces    = pieces;
-  extent[slice].rest      = rest;
-  extent[slice].nnz_local = loc_sum;
-  extent[slice].nnz_off   = off_sum;
+  extent(OFF_J, slice)     = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX;
+  extent(LONG_ROWS, slice) = long_rows;
+  extent(PIECES, slice)    = pieces;
+  extent(REST, slice)      = rest;
+  extent(NNZ_LOCAL, slice) = loc_sum;
+  extent(NNZ_OFF, slice)   = off_sum;
   RaiseTo(&widest->loc_width, loc_max);
   RaiseTo(&widest->off_width, off_max);
   RaiseTo(&widest->longest, longest);
 }
 
-/* Chooses the format of each slice, by a thread. No slice becomes wider than the widest, and slices are packed, which
-   takes more time, only if rows are ragged and it saves much memory */
-static __global__ void Choose(BAISliced A, int ragged, BAIExtent *extent, const Widest *widest)
+/* Chooses the format of a slice, and sets loc, off and off_j. No slice becomes wider than the widest, and slices are
+   packed, which takes more time, only if rows are ragged and it saves much memory */
+static __device__ inline void ChooseFormat(const BAISliced &A, int slice, int ragged, const Extents &extent,
+                                           const Widest *widest)
 {
-  enum {
-    ALIGN = 8 /* numbers loaded from memory at a time */
-  };
+  BAISlice &s       = A.slice[slice];
+  const int entries = extent(OFF, slice), packed = RoundUp(entries, ALIGN), diagonals = extent(OFF_J, slice);
+  const int value = A.single ? (int)sizeof(BAISingle) : (int)sizeof(BAIScalar);
+  long long off, off_j;
+
+  s.by_delta = s.off_width > 0 && diagonals <= widest->off_width;
+  if (s.by_delta) s.off_width = (unsigned)diagonals;
+  off   = (long long)s.off_width * BAI_LANES;
+  off_j = s.by_delta ? RoundUp((int)s.off_width, ALIGN) : off;
+  if (widest->longest > ragged && packed < off &&
+      5ll * entries * (value + (int)sizeof(int)) < 4 * (off * value + off_j * (int)sizeof(int))) {
+    s.by_delta = 0;
+    off = off_j = packed;
+  }
+  extent(LOC, slice)   = s.loc_width;
+  extent(OFF, slice)   = (int)(off / ALIGN);
+  extent(OFF_J, slice) = (int)(off_j / ALIGN);
+}
+
+/* Chooses the format of each slice, by a thread, and adds up the extents */
+static __global__ void Choose(BAISliced A, int ragged, Extents extent, Widest *widest)
+{
   const long long slice = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  const bool      there = slice < A.tiles * A.tile_slices;
 
-  if (slice >= A.tiles * A.tile_slices) return;
-  BAISlice  &s       = A.slice[slice];
-  BAIExtent &e       = extent[slice];
-  const int  entries = (int)e.off, value = A.single ? (int)sizeof(BAISingle) : (int)sizeof(BAIScalar);
+  if (there) ChooseFormat(A, (int)slice, ragged, extent, widest);
+#pragma unroll
+  for (int k = 0; k < EXTENTS; k++) {
+    const auto sum = BAISumOfBlock<BAI_THREADS>(there ? (unsigned long long)extent(k, (int)slice) : 0ull);
 
-  s.by_delta = s.off_width > 0 && e.off_j <= widest->off_width;
-  if (s.by_delta) s.off_width = (unsigned)e.off_j;
-  e.loc   = (long long)s.loc_width * BAI_LANES;
-  e.off   = (long long)s.off_width * BAI_LANES;
-  e.off_j = s.by_delta ? RoundUp((int)s.off_width, ALIGN) : e.off;
-  if (widest->longest <= ragged || RoundUp(entries, ALIGN) >= e.off ||
-      5ll * entries * (value + (int)sizeof(int)) >= 4 * (e.off * value + e.off_j * (int)sizeof(int)))
-    return;
-  s.by_delta = 0;
-  e.off = e.off_j = RoundUp(entries, ALIGN);
+    if (!threadIdx.x && sum) atomicAdd(&widest->sum[k], sum);
+    __syncthreads();
+  }
+}
+
+/* Stores where the entries of a slice begin; the number of slices stands for their end */
+static __device__ inline void SetBegin(const BAISliced &A, const Extents &extent, int slice)
+{
+  A.slice[slice].loc   = (long long)extent(LOC, slice) * BAI_LANES;
+  A.slice[slice].off   = (long long)extent(OFF, slice) * ALIGN;
+  A.slice[slice].off_j = (long long)extent(OFF_J, slice) * ALIGN;
 }
 
 /* Stores for each slice, by a warp, the begin of its entries, its diagonals, its long rows and their pieces */
 static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M,
-                             const int *outside_of, const BAIExtent *extent)
+                             const int *outside_of, const __grid_constant__ Extents extent)
 {
   const int lane   = threadIdx.x % BAI_LANES,
             slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES),
@@ -233,39 +284,40 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
 
   if (slice >= slices) return;
   const int row = RowOfLane(A, slice, lane), block = BlockOfLane(A, slice, lane, row), place = slice * BAI_LANES + lane,
-            off           = outside_of[place];
-  const bool      is_long = off > A.most_off;
-  const BAIExtent e       = extent[slice];
+            off      = outside_of[place];
+  const bool is_long = off > A.most_off;
 
   if (!lane) {
-    A.slice[slice].loc   = e.loc;
-    A.slice[slice].off   = e.off;
-    A.slice[slice].off_j = e.off_j;
-    if (slice == slices - 1) A.slice[slices] = {extent[slices].loc, extent[slices].off, extent[slices].off_j, 0, 0, 0};
+    SetBegin(A, extent, slice);
+    if (slice == slices - 1) {
+      A.slice[slices] = {};
+      SetBegin(A, extent, slices);
+    }
   }
   __syncwarp();
   if (A.slice[slice].by_delta) {
     Outside outside(A, M, is_long ? -1 : row, block, INT_MAX);
 
     ForDiagonals(outside, INT_MAX, [&](int k, int diagonal) {
-      if (!lane) A.off_j[e.off_j + k] = diagonal;
+      if (!lane) A.off_j[A.slice[slice].off_j + k] = diagonal;
     });
   }
   if (A.off_first) {
-    const bool packed = extent[slice + 1].off - e.off < (long long)A.slice[slice].off_width * BAI_LANES;
-    const int  mine = packed && !is_long ? off : 0, first = packed ? BAISumBefore(mine) : -1;
-    int       *to = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;
+    const bool packed = extent(OFF, slice + 1) - extent(OFF, slice) <
+      (int)A.slice[slice].off_width * (BAI_LANES / ALIGN);
+    const int mine = packed && !is_long ? off : 0, first = packed ? BAISumBefore(mine) : -1;
+    int      *to = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;
 
     to[0] = first;
     if (lane == BAI_LANES - 1) to[1] = first + mine;
   }
   if (!A.long_first) return;
-  if (!lane) A.long_first[slice] = (int)e.long_rows;
-  if (!lane && slice == slices - 1) A.long_first[slices] = (int)extent[slices].long_rows;
-  if (extent[slice + 1].long_rows == e.long_rows) return;
-  const int which = (int)e.long_rows + BAISumBefore(is_long),
-            first = (int)e.pieces + BAISumBefore(is_long ? PiecesOf(M, row) : 0);
-  long long rest  = e.rest + BAISumBefore(is_long ? Length(M, row) : 0);
+  if (!lane) A.long_first[slice] = extent(LONG_ROWS, slice);
+  if (!lane && slice == slices - 1) A.long_first[slices] = extent(LONG_ROWS, slices);
+  if (extent(LONG_ROWS, slice + 1) == extent(LONG_ROWS, slice)) return;
+  const int which = extent(LONG_ROWS, slice) + BAISumBefore(is_long),
+            first = extent(PIECES, slice) + BAISumBefore(is_long ? PiecesOf(M, row) : 0);
+  long long rest  = extent(REST, slice) + BAISumBefore(is_long ? Length(M, row) : 0);
   int       piece = first;
 
   if (!is_long) return;
@@ -283,6 +335,34 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
   A.long_row[which] = {place, first, piece};
 }
 
+/* Allocates the entries; packed: slices may be */
+static BAIStatus Allocate(BAIState state, const unsigned long long sum[EXTENTS], bool packed)
+{
+  BAISliced   *A      = &state->A;
+  const size_t slices = (size_t)BAISlices(A), value = BAIValueSize(A);
+
+  state->nnz_local    = (long long)sum[NNZ_LOCAL];
+  state->nnz_off      = (long long)sum[NNZ_OFF];
+  state->places_loc   = (long long)sum[LOC] * BAI_LANES;
+  state->places_off   = (long long)sum[OFF] * ALIGN;
+  state->places_off_j = (long long)sum[OFF_J] * ALIGN;
+  state->places_rest  = (long long)sum[REST];
+  A->long_rows        = (int)sum[LONG_ROWS];
+  A->pieces           = (int)sum[PIECES];
+  BAITry(BAICUDAAllocate(state, (size_t)state->places_loc * BAIColumnSize(A), &A->loc_j));
+  BAITry(BAICUDAAllocate(state, (size_t)state->places_loc * value, &A->loc_a));
+  BAITry(BAICUDAAllocate(state, (size_t)state->places_off_j * sizeof(int), &A->off_j));
+  BAITry(BAICUDAAllocate(state, (size_t)state->places_off * value, &A->off_a));
+  if (packed) BAITry(BAICUDAAllocate(state, slices * (BAI_LANES + 1) * sizeof(int), &A->off_first));
+  if (!A->pieces) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(int), &A->long_first));
+  BAITry(BAICUDAAllocate(state, sum[LONG_ROWS] * sizeof(BAILongRow), &A->long_row));
+  BAITry(BAICUDAAllocate(state, sum[PIECES] * sizeof(BAIPiece), &A->piece));
+  BAITry(BAICUDAAllocate(state, sum[PIECES] * sizeof(BAIScalar), &A->piece_sum));
+  BAITry(BAICUDAAllocate(state, sum[REST] * sizeof(int), &A->rest_j));
+  return BAICUDAAllocate(state, sum[REST] * value, &A->rest_a);
+}
+
 BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
 {
   BAISliced      *A      = &state->A;
@@ -291,53 +371,31 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   const long long warps  = (long long)slices * BAI_LANES; /* a warp for each slice */
   BAITemporary    widest_device, extents, outside;
   Widest          widest;
-  BAIExtent       end;
+  BAISums         sums[SUMMED];
   BAIInt          nnz[2] = {0, 0};
 
   BAITry(BAIDownload(state, 1, D.A.i + D.n, nnz));
   if (D.nghost) BAITry(BAIDownload(state, 1, D.B.i + D.n, nnz + 1));
   BAITry(widest_device.Allocate(state, sizeof(widest)));
   CUDATry(cudaMemsetAsync(widest_device.p, 0, sizeof(widest), state->stream));
-  BAITry(extents.Allocate(state, (slices + 1) * sizeof(BAIExtent)));
-  CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(BAIExtent), state->stream));
+  BAITry(extents.Allocate(state, EXTENTS * ((size_t)slices + 1) * sizeof(int)));
+  CUDATry(cudaMemsetAsync(extents.p, 0, EXTENTS * ((size_t)slices + 1) * sizeof(int), state->stream));
+  const Extents extent = {(int *)extents.p, slices + 1};
+
+  for (int k = 0; k < SUMMED; k++)
+    sums[k] = {extent.stride, extent.all + k * extent.stride, extent.all + k * extent.stride};
   BAITry(outside.Allocate(state, (size_t)slices * BAI_LANES * sizeof(int)));
-  BAIExtent *extent      = (BAIExtent *)extents.p;
-  const int  ragged_mean = (int)(BAI_RAGGED_MEANS * ((long long)nnz[0] + nnz[1]) / A->n),
-            ragged       = std::max((int)BAI_RAGGED_ROW, ragged_mean);
+  const int ragged_mean = (int)(BAI_RAGGED_MEANS * ((long long)nnz[0] + nnz[1]) / A->n),
+            ragged      = std::max((int)BAI_RAGGED_ROW, ragged_mean);
 
   A->most_off = std::max((int)BAI_PIECES_ROW, ragged_mean);
   BAITry(BAILaunchThreads(state->stream, warps, Count, *A, D, (int *)outside.p, extent, (Widest *)widest_device.p));
-  BAITry(BAILaunchThreads(state->stream, slices, Choose, *A, ragged, extent, (const Widest *)widest_device.p));
-  BAITry(BAIScanExtents(state, slices + 1, extent));
+  BAITry(BAILaunchThreads(state->stream, slices, Choose, *A, ragged, extent, (Widest *)widest_device.p));
   BAITry(BAIDownload(state, 1, (const Widest *)widest_device.p, &widest));
-  BAITry(BAIDownload(state, 1, extent + slices, &end));
-  state->nnz_local    = end.nnz_local;
-  state->nnz_off      = end.nnz_off;
-  state->places_loc   = end.loc;
-  state->places_off   = end.off;
-  state->places_off_j = end.off_j;
-  state->places_rest  = end.rest;
-  A->loc_width        = widest.loc_width;
-  A->off_width        = widest.off_width;
-  if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
-
-  const size_t value = BAIValueSize(A);
-
-  BAITry(BAICUDAAllocate(state, end.loc * BAIColumnSize(A), &A->loc_j));
-  BAITry(BAICUDAAllocate(state, end.loc * value, &A->loc_a));
-  BAITry(BAICUDAAllocate(state, end.off_j * sizeof(int), &A->off_j));
-  BAITry(BAICUDAAllocate(state, end.off * value, &A->off_a));
-  if (widest.longest > ragged)
-    BAITry(BAICUDAAllocate(state, (size_t)slices * (BAI_LANES + 1) * sizeof(int), &A->off_first));
-  A->long_rows = (int)end.long_rows;
-  A->pieces    = (int)end.pieces;
-  if (end.pieces) {
-    BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(int), &A->long_first));
-    BAITry(BAICUDAAllocate(state, end.long_rows * sizeof(BAILongRow), &A->long_row));
-    BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIPiece), &A->piece));
-    BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIScalar), &A->piece_sum));
-    BAITry(BAICUDAAllocate(state, end.rest * sizeof(int), &A->rest_j));
-    BAITry(BAICUDAAllocate(state, end.rest * value, &A->rest_a));
-  }
+  if (widest.sum[REST] > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  BAITry(BAIScans(state, SUMMED, sums));
+  A->loc_width = widest.loc_width;
+  A->off_width = widest.off_width;
+  BAITry(Allocate(state, widest.sum, widest.longest > ragged));
   return BAILaunchThreads(state->stream, warps, Place, *A, D, (const int *)outside.p, extent);
 }
