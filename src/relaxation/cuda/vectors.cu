@@ -5,30 +5,49 @@
 #include "../../common/hash.h"
 #include "state.h"
 
-/* Converts numbers of single precision to double precision times a factor, or back */
-static __global__ void Scale(long long n, bool widen, const void *from, BAIReal factor, void *to)
+/* to is from in single precision, times a factor, or in double precision; or they are exchanged; or to is noise, which
+   depends on the row, from first on */
+typedef enum {
+  ROUND,
+  WIDEN,
+  SWAP,
+  NOISE
+} How;
+
+static __global__ void Each(How how, long long n, void *from, BAIReal factor, int64_t first, void *to)
 {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  BAIScalar      *x = static_cast<BAIScalar *>(how == WIDEN || how == NOISE ? to : from);
 
   if (i >= n) return;
-  if (widen) static_cast<BAIScalar *>(to)[i] = BAIScalar(static_cast<const BAISingle *>(from)[i]) * factor;
-  else static_cast<BAISingle *>(to)[i] = BAISingle(static_cast<const BAIScalar *>(from)[i] * factor);
+  if (how == ROUND) static_cast<BAISingle *>(to)[i] = BAISingle(x[i] * factor);
+  else if (how == WIDEN) x[i] = BAIScalar(static_cast<const BAISingle *>(from)[i]) * factor;
+  else if (how == NOISE) x[i] = BAINoise((uint64_t)(first + i));
+  else {
+    BAIScalar      *y  = static_cast<BAIScalar *>(to);
+    const BAIScalar xi = x[i];
+
+    x[i] = y[i];
+    y[i] = xi;
+  }
 }
 
-/* Starts Scale() for n numbers, if there are any */
-static BAIStatus Run(BAIState state, long long n, bool widen, const void *from, BAIReal factor, void *to)
+/* Starts Each(), if there are any numbers */
+static BAIStatus Run(cudaStream_t stream, How how, long long n, const void *from, BAIReal factor, int64_t first,
+                     void *to)
 {
-  return n ? BAILaunchThreads(state->stream, n, Scale, n, widen, from, factor, to) : BAIStatusOf(BAI_OK);
+  return n ? BAILaunchThreads(stream, n, Each, how, n, const_cast<void *>(from), factor, first, to)
+           : BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIRoundVector(BAIState state, int n, const BAIScalar *from, void *to)
 {
-  return Run(state, n, false, from, state->scale, to);
+  return Run(state->stream, ROUND, n, from, state->scale, 0, to);
 }
 
 BAIStatus BAIWidenVector(BAIState state, int n, const void *from, BAIScalar *to)
 {
-  return Run(state, n, true, from, 1 / state->scale, to);
+  return Run(state->stream, WIDEN, n, from, 1 / state->scale, 0, to);
 }
 
 BAIStatus BAIRoundInside(BAIState state)
@@ -40,41 +59,20 @@ BAIStatus BAIRoundInside(BAIState state)
     return BAIStatusOf(BAI_OK);
   }
   if (!A->sweep_a) BAITry(BAICUDAAllocate(state, (size_t)state->places_loc * sizeof(BAISingle), &A->sweep_a));
-  return Run(state, state->places_loc, false, A->loc_a, 1, A->sweep_a);
-}
-
-static __global__ void Swap(int n, BAIScalar *x, BAIScalar *y)
-{
-  const int       i  = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const BAIScalar xi = i < n ? x[i] : BAIScalar(0);
-
-  if (i >= n) return;
-  x[i] = y[i];
-  y[i] = xi;
+  return Run(state->stream, ROUND, state->places_loc, A->loc_a, 1, 0, A->sweep_a);
 }
 
 BAIStatus BAISwapIterates(BAIState state)
 {
-  if (!state->A.n) return BAIStatusOf(BAI_OK);
-  if (state->A.single) { /* both belong to the engine */
-    void *x = state->x[0];
+  void *x = state->x[0];
 
-    state->x[0] = state->rounded[2] = state->x[1];
-    state->x[1]                     = x;
-    return BAIStatusOf(BAI_OK);
-  }
-  return BAILaunchThreads(state->stream, state->A.n, Swap, state->A.n, static_cast<BAIScalar *>(state->x[0]),
-                          static_cast<BAIScalar *>(state->x[1]));
-}
-
-static __global__ void Noise(int64_t first, int n, BAIScalar *x)
-{
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (i < n) x[i] = BAINoise((uint64_t)(first + i));
+  if (!state->A.single) return Run(state->stream, SWAP, state->A.n, x, 1, 0, state->x[1]);
+  state->x[0] = state->rounded[2] = state->x[1]; /* both belong to the engine */
+  state->x[1]                     = x;
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
 {
-  return n ? BAILaunchThreads((cudaStream_t)stream, n, Noise, first, (int)n, x) : BAIStatusOf(BAI_OK);
+  return Run((cudaStream_t)stream, NOISE, n, NULL, 1, first, x);
 }
