@@ -208,42 +208,39 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
   return false;
 }
 
-/* Fills a slice by a warp, except rows in pieces. With same_pattern columns and empty places do not change */
-static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
-                            Findings *findings)
+/* Fills a slice by a warp, except rows in pieces, and returns the sums of each lane's row. With same_pattern columns and
+   empty places do not change */
+static __device__ __forceinline__ RowSums FillSlice(const BAISliced &A, const BAIMatrix &M, int slice,
+                                                    bool same_pattern, int l1, int dominance, BAIReal *sums,
+                                                    Findings *findings)
 {
-  const int lane  = threadIdx.x % BAI_LANES,
-            slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices,
-            tile_first = tile * A.tile_rows;
-  RowSums r            = {};
+  const int lane = threadIdx.x % BAI_LANES, tile_first = slice / A.tile_slices * A.tile_rows,
+            row   = RowOfLane(A, slice, lane),
+            place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
+            own   = row >= 0 ? row : BAIRowAt(A, slice / A.tile_slices, 0); /* a lane without a row points to a value */
+  RowPut  put(A, slice, lane, same_pattern);
+  RowSums r = {};
 
-  if (slice < A.tiles * A.tile_slices) {
-    const int row   = RowOfLane(A, slice, lane),
-              place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
-              own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to an existing value */
-    RowPut put(A, slice, lane, same_pattern);
-
-    if (!IsLong(A, slice, lane)) {
-      if (row >= 0) {
-        FillRow(A, M, row, BlockAt(A, place), tile_first, put, r);
-        if (A.unit && r.d == BAIScalar(0)) {
-          PutUnit(A, place, row, tile_first, put, r, findings);
-          r.inside++;
-        }
-        FinishRow(A, M.share, place, row, r, l1, dominance, sums, findings);
+  if (!IsLong(A, slice, lane)) {
+    if (row >= 0) {
+      FillRow(A, M, row, BlockAt(A, place), tile_first, put, r);
+      if (A.unit && r.d == BAIScalar(0)) {
+        PutUnit(A, place, row, tile_first, put, r, findings);
+        r.inside++;
       }
-      for (int w = r.inside; w < put.s.loc_width; w++) put.NoneInside(w, place - tile_first);
-      for (int w = r.outside; w < put.outside.width; w++) put.NoneOutside(w, own);
-      if (put.different) findings->different = 1;
+      FinishRow(A, M.share, place, row, r, l1, dominance, sums, findings);
     }
-    if (A.off_first && !same_pattern) { /* padding of a packed slice */
-      const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
-
-      for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES)
-        SetValue(A, A.off_a, at, 0);
-    }
+    for (int w = r.inside; w < put.s.loc_width; w++) put.NoneInside(w, place - tile_first);
+    for (int w = r.outside; w < put.outside.width; w++) put.NoneOutside(w, own);
+    if (put.different) findings->different = 1;
   }
-  AddPattern(r.pattern, findings);
+  if (A.off_first && !same_pattern) { /* padding of a packed slice */
+    const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
+
+    for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES)
+      SetValue(A, A.off_a, at, 0);
+  }
+  return r;
 }
 
 /* Finds the entries of a piece in a matrix, whose pattern may be another: their number, and in first the number of the
@@ -254,54 +251,66 @@ static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int
   return (int)max((BAIInt)0, min((BAIInt)piece.size, C.i[row + 1] - *first));
 }
 
-/* Fills pieces, a warp for each; entries inside the block are only counted */
-static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, RowSums *sums, Findings *findings)
+/* Fills piece k by a warp, except entries inside the block, which are only counted, and returns the sums of each lane;
+   those of the warp are added up in pieces[k] */
+static __device__ __forceinline__ RowSums FillPiece(const BAISliced &A, const BAIMatrix &M, int k, bool same_pattern,
+                                                    RowSums *pieces, Findings *findings)
 {
   enum {
     EACH = BAI_PIECE / BAI_LANES /* entries of a lane, all loaded at once */
   };
-  const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-  RowSums   r = {};
-
-  if (k < A.pieces) {
-    const BAIPiece piece = A.piece[k];
-    const int      place = A.long_row[piece.row].place, slice = place / BAI_LANES,
-              row = RowOfLane(A, slice, place % BAI_LANES), block = BlockOfLane(A, slice, place % BAI_LANES, row);
-    const BAICSR C = piece.part ? M.B : M.A;
-    BAIInt       first;
-    const int    size = PieceOf(C, piece, row, &first);
-    int          cols[EACH];
-    BAIScalar    values[EACH];
+  const BAIPiece piece = A.piece[k];
+  const int      lane = threadIdx.x % BAI_LANES, place = A.long_row[piece.row].place, slice = place / BAI_LANES,
+            row = RowOfLane(A, slice, place % BAI_LANES), block = BlockOfLane(A, slice, place % BAI_LANES, row);
+  const BAICSR C = piece.part ? M.B : M.A;
+  BAIInt       first;
+  const int    size = PieceOf(C, piece, row, &first);
+  int          cols[EACH];
+  BAIScalar    values[EACH];
+  RowSums      r = {};
 
 #pragma unroll
-    for (int w = 0; w < EACH; w++) {
-      const int at = w * BAI_LANES + lane;
+  for (int w = 0; w < EACH; w++) {
+    const int at = w * BAI_LANES + lane;
 
-      cols[w]   = at < size ? (int)C.j[first + at] + (piece.part ? A.n : 0) : row;
-      values[w] = at < size ? C.a[first + at] : BAIScalar(0);
-    }
-#pragma unroll
-    for (int w = 0; w < EACH; w++) {
-      const int  at      = w * BAI_LANES + lane;
-      const bool is_in   = at < size && !piece.part && cols[w] != row && PlaceInBlock(A, block, cols[w]) >= 0;
-      const bool outside = at < size && cols[w] != row && !is_in;
-
-      if (at >= size) continue;
-      r.pattern += HashOfEntry(row, cols[w], first + at);
-      if (cols[w] == row) r.d += values[w];
-      if (is_in) r.sum += BAIAbs(values[w]);
-      if (outside) r.sum_outside += BAIAbs(values[w]);
-      r.inside += is_in;
-      if (!same_pattern) A.rest_j[piece.first + at] = outside ? cols[w] : row;
-      if (outside) SetEntry(A, A.rest_a, piece.first + at, values[w]);
-      else SetValue(A, A.rest_a, piece.first + at, BAINoEntry<BAIScalar>());
-    }
-    SumUpLanes(&r);
-    r.inside = __reduce_add_sync(~0u, r.inside);
-    if (!lane) sums[k] = r;
-    if (!lane && size < piece.size) findings->different = 1;
+    cols[w]   = at < size ? (int)C.j[first + at] + (piece.part ? A.n : 0) : row;
+    values[w] = at < size ? C.a[first + at] : BAIScalar(0);
   }
-  AddPattern(r.pattern, findings);
+#pragma unroll
+  for (int w = 0; w < EACH; w++) {
+    const int  at      = w * BAI_LANES + lane;
+    const bool is_in   = at < size && !piece.part && cols[w] != row && PlaceInBlock(A, block, cols[w]) >= 0;
+    const bool outside = at < size && cols[w] != row && !is_in;
+
+    if (at >= size) continue;
+    r.pattern += HashOfEntry(row, cols[w], first + at);
+    if (cols[w] == row) r.d += values[w];
+    if (is_in) r.sum += BAIAbs(values[w]);
+    if (outside) r.sum_outside += BAIAbs(values[w]);
+    r.inside += is_in;
+    if (!same_pattern) A.rest_j[piece.first + at] = outside ? cols[w] : row;
+    if (outside) SetEntry(A, A.rest_a, piece.first + at, values[w]);
+    else SetValue(A, A.rest_a, piece.first + at, BAINoEntry<BAIScalar>());
+  }
+  SumUpLanes(&r);
+  r.inside = __reduce_add_sync(~0u, r.inside);
+  if (!lane) pieces[k] = r;
+  if (!lane && size < piece.size) findings->different = 1;
+  return r;
+}
+
+/* Fills slices, and then pieces, a warp for each */
+static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
+                            RowSums *pieces, Findings *findings)
+{
+  const int          slices  = A.tiles * A.tile_slices;
+  const long long    warp    = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES;
+  unsigned long long pattern = 0;
+
+  if (warp < slices) pattern = FillSlice(A, M, (int)warp, same_pattern, l1, dominance, sums, findings).pattern;
+  else if (warp < slices + (long long)A.pieces)
+    pattern = FillPiece(A, M, (int)(warp - slices), same_pattern, pieces, findings).pattern;
+  AddPattern(pattern, findings);
 }
 
 /* Finishes long rows, a warp for each: sums its pieces, and stores its entries inside the block in order */
@@ -395,7 +404,7 @@ static BAIStatus CountLocalSweeps(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Launches the kernels that fill slices, then pieces, then long rows, and does not wait for them. pieces is work space
+/* Launches the kernels that fill slices and pieces, then long rows, and does not wait for them. pieces is work space
    for the sums of all pieces. findings must be initialized, and collects what the kernels find. Both are on the
    device */
 static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, RowSums *pieces, Findings *findings)
@@ -403,11 +412,9 @@ static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, RowS
   const BAISliced A  = state->A;
   const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
 
-  BAITry(BAILaunchThreads(state->stream, (long long)BAISlices(&A) * BAI_LANES, Fill, A, *M, same_pattern, l1, dominance,
-                          state->sums, findings));
+  BAITry(BAILaunchThreads(state->stream, ((long long)BAISlices(&A) + A.pieces) * BAI_LANES, Fill, A, *M, same_pattern,
+                          l1, dominance, state->sums, pieces, findings));
   if (!A.pieces) return BAIStatusOf(BAI_OK);
-  BAITry(BAILaunchThreads(state->stream, (long long)A.pieces * BAI_LANES, FillPieces, A, *M, same_pattern, pieces,
-                          findings));
   return BAILaunchThreads(state->stream, (long long)A.long_rows * BAI_LANES, FinishLong, A, *M, l1, dominance, pieces,
                           state->sums, findings);
 }
