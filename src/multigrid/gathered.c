@@ -158,7 +158,7 @@ PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, 
   G->vector  = Aligned(G->rows[G->size], sizeof(BAIScalar));
   G->bytes   = OffsetOf(G, count);
   G->worker  = G->rank;
-  if (use != BAI_MAILBOX_NONE) PetscCall(BAIMailboxGet(bai, G->backend, G->bytes, use, &G->mailbox));
+  if (use != BAI_MAILBOX_NONE) PetscCall(BAIMailboxGet(bai, G->backend, G->bytes, use, &G->mailbox, NULL));
   if (G->mailbox) {
     G->worker = BAIMailboxOwner(G->mailbox, G->rank);
     G->group  = BAIMailboxSharers(G->mailbox);

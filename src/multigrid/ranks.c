@@ -434,7 +434,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   if (levels) status = BAILevelsShare(levels, size, peer, &bytes, own);
   else status = BAIStatusBecause(BAI_ERR_PEERS, "set-up", "a rank has no rows");
   PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
-  if (can) PetscCall(BAIMailboxGet(bai, bai->hierarchy->backend, bytes, BAI_MAILBOX_OF_RANKS, &R->mailbox));
+  if (can) PetscCall(BAIMailboxGet(bai, bai->hierarchy->backend, bytes, BAI_MAILBOX_OF_RANKS, &R->mailbox, NULL));
   can = (PetscBool)(can && R->mailbox);
   if (can) {
     PetscCallMPI(MPI_Alltoall(own, (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, address,

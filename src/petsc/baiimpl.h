@@ -30,6 +30,7 @@ typedef struct {
 PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
 
 typedef struct BAIHierarchy_ *BAIHierarchy; /* ../multigrid/hierarchy.h */
+typedef struct BAIMailbox_   *BAIMailbox;   /* mailbox.c */
 #include "../relaxation/relaxation.h"
 
 /* The ranks of a node, see node.c */
@@ -175,13 +176,12 @@ PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 PETSC_INTERN PetscErrorCode BAIAllCan(const BAI *, BAIStatus, const char[], PetscBool *);
 
 /* mailbox.c */
-typedef struct BAIMailbox_ *BAIMailbox;
 typedef enum {
   BAI_MAILBOX_NONE,
-  BAI_MAILBOX_OF_RANKS,  /* each rank has one, and a device of its own, as kernels wait for those of other ranks */
+  BAI_MAILBOX_OF_RANKS,  /* each rank has one, and if it has a device, one of its own, as kernels wait for each other */
   BAI_MAILBOX_OF_DEVICES /* the first rank of each device has one, or if these are of several kinds, the first rank */
 } BAIMailboxUse;
-PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailboxUse, BAIMailbox *);
+PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailboxUse, BAIMailbox *, BAIStatus *);
 PETSC_INTERN PetscErrorCode BAIMailboxRestore(BAIMailbox *);
 PETSC_INTERN void          *BAIMailboxOf(const struct BAIMailbox_ *, PetscMPIInt);
 PETSC_INTERN PetscMPIInt    BAIMailboxOwner(const struct BAIMailbox_ *, PetscMPIInt);

@@ -91,8 +91,8 @@ static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
   return BAIStatusOf(BAI_OK);
 }
 
-/* Takes the devices of all ranks, and finds the owners: the first rank of each device, or if the devices are of several
-   kinds, the first of all */
+/* Takes the devices of all ranks, and finds the owners: each rank, or the first rank of each device, or if the devices
+   are of several kinds, the first of all */
 static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
 {
   PetscMPIInt alone = 1, every;
@@ -103,7 +103,9 @@ static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
   for (PetscMPIInt k = 0; k < m->size; k++) {
     m->device[k] = letter[k].device;
     if (m->device[k].kind != m->device[0].kind) alike = PETSC_FALSE;
-    for (m->owner[k] = 0; memcmp(&m->device[k], &m->device[m->owner[k]], sizeof(*m->device));) m->owner[k]++;
+    for (m->owner[k] = m->use == BAI_MAILBOX_OF_RANKS ? k : 0;
+         memcmp(&m->device[k], &m->device[m->owner[k]], sizeof(*m->device));)
+      m->owner[k]++;
   }
   for (PetscMPIInt k = 0; k < m->size && !alike && m->use == BAI_MAILBOX_OF_DEVICES; k++) m->owner[k] = 0;
   for (PetscMPIInt k = 0; k < m->size; k++)
@@ -115,14 +117,13 @@ static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
 }
 
 /* Creates a mailbox with bytes of memory of each rank, or of the first one of each device, and puts it first in the
-   list; or sets it to NULL on all ranks if any of them fails. Collective */
+   list; or sets it to NULL on all ranks if any of them fails, for the reason in *status. Collective */
 static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse use, const Letter letter[],
-                                    size_t bytes, BAIMailbox *mailbox)
+                                    size_t bytes, BAIMailbox *mailbox, BAIStatus *status)
 {
   const MPI_Comm  comm = PetscObjectComm(bai->obj);
   BAIMailbox      m;
-  BAISharedHandle mine   = {{0}}, *handle;
-  BAIStatus       status = BAIStatusOf(BAI_OK);
+  BAISharedHandle mine = {{0}}, *handle;
   PetscBool       can;
 
   PetscFunctionBegin;
@@ -135,13 +136,14 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse 
   PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
   PetscCall(TakeDevices(m, letter));
   PetscCall(PetscCalloc1(m->size, &m->shared));
-  if (m->owner[m->rank] == m->rank) status = BAISharedCreate(backend, bytes, &m->shared[m->rank], &mine);
-  PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
+  if (m->owner[m->rank] == m->rank) *status = BAISharedCreate(backend, bytes, &m->shared[m->rank], &mine);
+  PetscCall(BAIAllCan(bai, *status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   if (can) {
     PetscCall(PetscMalloc1(m->size, &handle));
     PetscCallMPI(
       MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
-    PetscCall(BAIAllCan(bai, OpenMemory(m, handle), BAIExchanges[BAI_EXCHANGE_DK], &can));
+    *status = OpenMemory(m, handle);
+    PetscCall(BAIAllCan(bai, *status, BAIExchanges[BAI_EXCHANGE_DK], &can));
     PetscCall(PetscFree(handle));
   }
   BAISharedOpened(backend, &m->shared[m->rank]);
@@ -164,15 +166,18 @@ static PetscBool Fits(const struct BAIMailbox_ *m, MPI_Comm comm, BAIBackend bac
 }
 
 /* Gets memory of at least bytes of the ranks that use says; NULL on all ranks if they cannot access each other's
-   memory, or if each needs a device of its own and some share one. Collective */
-PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailboxUse use, BAIMailbox *mailbox)
+   memory, or if each needs a device of its own and some share one: then why, unless it is NULL, has this rank's reason,
+   if it has one. Collective */
+PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailboxUse use, BAIMailbox *mailbox,
+                             BAIStatus *why)
 {
-  const MPI_Comm comm   = PetscObjectComm(bai->obj);
-  Letter         mine   = {.bytes = bytes}, *letter;
-  BAIStatus      status = BAISharedDeviceGet(backend, &mine.device);
-  PetscMPIInt    size;
-  PetscBool      can = PETSC_TRUE;
-  BAIMailbox     m = NULL, other = all;
+  const PetscBool apart  = (PetscBool)(use == BAI_MAILBOX_OF_RANKS && backend == BAI_BACKEND_CUDA);
+  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  Letter          mine   = {.bytes = bytes}, *letter;
+  BAIStatus       status = BAISharedDeviceGet(backend, &mine.device);
+  PetscMPIInt     size;
+  PetscBool       can = PETSC_TRUE;
+  BAIMailbox      m = NULL, other = all;
 
   PetscFunctionBegin;
   *mailbox = NULL;
@@ -184,9 +189,10 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   for (PetscMPIInt k = 0; k < size; k++) {
     can   = (PetscBool)(can && !letter[k].failed);
     bytes = PetscMax(bytes, letter[k].bytes);
-    for (PetscMPIInt l = 0; l < k && can && use == BAI_MAILBOX_OF_RANKS; l++)
+    for (PetscMPIInt l = 0; l < k && can && apart; l++)
       if (!memcmp(&letter[k].device, &letter[l].device, sizeof(mine.device))) {
-        status = BAIStatusBecause(BAI_ERR_PEERS, "ranks", "share a device, where a kernel must not wait for another's");
+        status = BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
+                                  "ranks share a device, where a kernel must not wait for another's");
         can    = PETSC_FALSE;
       }
   }
@@ -197,8 +203,9 @@ PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMail
   while (other && (other->taken || other->comm != comm || other->backend != backend || other->use != use))
     other = other->next;
   if (can && !m && other) PetscCall(DestroyMailbox(&other));
-  if (can && !m) PetscCall(CreateMailbox(bai, backend, use, letter, bytes, &m));
+  if (can && !m) PetscCall(CreateMailbox(bai, backend, use, letter, bytes, &m, &status));
   PetscCall(PetscFree(letter));
+  if (why) *why = status;
   if (!can || !m) PetscFunctionReturn(PETSC_SUCCESS);
   m->taken = PETSC_TRUE;
   *mailbox = m;

@@ -156,6 +156,6 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
   PetscCall(BAIRefinementReset(bai));
-  bai->node.size = 0;
+  bai->node.size = 0; /* its ranks are found again */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

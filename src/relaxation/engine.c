@@ -83,7 +83,6 @@ FORWARD(Prepare, prepare, (BAIEngine engine, BAIMode mode), (engine->state, mode
 FORWARD(Color, color, (BAIEngine engine, const BAIInt *ghost, BAIInt *color), (engine->state, ghost, color))
 FORWARD(Solve, solve, (BAIEngine engine, const BAITolerances *t, const BAIStep *step, BAISolution *solution),
         (engine->state, t, step, solution))
-FORWARD(Share, share, (BAIEngine engine, BAIInt peers, BAIHandle *mine), (engine->state, peers, mine))
 FORWARD(Sums, sums, (BAIEngine engine, BAIReal *inside, BAIReal *outside), (engine->state, inside, outside))
 FORWARD(Shares, shares, (BAIEngine engine, BAIReal *share), (engine->state, share))
 FORWARD(Stats, stats, (BAIEngine engine, BAIStats *stats), (engine->state, stats))
@@ -207,9 +206,9 @@ BAIStatus BAIEngineResidual(BAIEngine engine, BAIReal *norm2)
   return engine->ops->residual(engine->state, norm2);
 }
 
-BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers, const BAIHandle *theirs)
+BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers)
 {
-  BAITry(engine->ops->connect(engine->state, peers, theirs));
+  BAITry(engine->ops->connect(engine->state, peers));
   engine->connected = 1;
   engine->copies    = peers->copies;
   engine->pace      = 1;

@@ -107,15 +107,13 @@ typedef struct {
   const BAIInt *first, *row; /* peers+1; first[p] <= k < first[p + 1] are the own rows whose x goes to peer p */
   const BAIInt *slot;        /* peers: number of the first of them among the ghosts of the peer */
   const BAIInt *place;       /* peers: number of this rank among the peers of p */
+  const BAIInt *ghosts;      /* peers: number of ghosts of the peer */
+  void         *mine;        /* mailbox of this rank, see exchange.h */
+  void *const  *theirs;      /* peers: their mailboxes */
   /* x is copied after each global iteration, in modes async and launch during the next one; otherwise blocks of mode
      async write it while they iterate */
   int copies;
 } BAIPeers;
-
-/* A handle by which a peer accesses this rank's memory; valid on one node only */
-typedef struct {
-  unsigned char bytes[128];
-} BAIHandle;
 
 typedef enum {
   BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
@@ -229,8 +227,7 @@ typedef struct {
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*shares)(BAIState, BAIReal *share);
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: resets the statistics */
-  BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
-  BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
+  BAIStatus (*connect)(BAIState, const BAIPeers *);
   BAIStatus (*exchange)(BAIState, BAIGhosts,
                         int swept); /* swept: whether this rank has iterated since the last exchange */
   double (*worked)(BAIState); /* time in seconds from exchanges to the end of the sweeps that followed, in total */
@@ -294,15 +291,12 @@ BAIStatus BAIEngineUnbind(BAIEngine);
 /* Waits for all work to end, as idle_wait says. Optional: functions with results wait by themselves */
 BAIStatus BAIEngineWait(BAIEngine);
 /*
-   Connects ranks of one node that exchange x by themselves, see exchange.h. Each rank allocates memory that its peers
-   write to (Share), passes them the handle, and connects with their handles in the order of peers. From then on bound
-   ghosts are ignored, and all ranks must make the same calls of BAIEngineSweep() and BAIEngineResidual(). BAI_ERR_PEERS
-   if it is impossible. BAIEngineDisconnect() ends a connection, also one whose BAIEngineShare() or BAIEngineConnect()
-   has failed on any rank; it waits for the work of this rank, but not for other ranks. All ranks must have called it
-   before any engine is destroyed
+   Connects ranks of one node that exchange x by themselves, by mailboxes that peers can write to, see exchange.h. When
+   all ranks have connected, bound ghosts are ignored, and all ranks must make the same calls of BAIEngineSweep() and
+   BAIEngineResidual(). BAIEngineDisconnect() ends a connection, also one that has failed on any rank; it waits for the
+   work of this rank, but not for other ranks. All ranks must have called it before a mailbox is used for something else
 */
-BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
-BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
+BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *);
 BAIStatus BAIEngineDisconnect(BAIEngine);
 /*
    For connected ranks of different speed. Seconds: time of a global iteration since the last call, without waiting, or

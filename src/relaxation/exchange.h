@@ -1,5 +1,6 @@
 /*
-   Exchange of x between ranks that access each other's memory. Each rank has a mailbox, to which its peers write:
+   Exchange of x between ranks that access each other's memory. Each rank has a mailbox (petsc/mailbox.c), to which its
+   peers write:
    ghosts of even exchanges, ghosts of odd exchanges, in the precision of the sweeps; and a flag for each peer, with the
    number of the last exchange to which the peer has contributed its x.
 
@@ -22,8 +23,7 @@
 */
 #pragma once
 
-#include "shared.h"
-#include "tuning.h"
+#include "engine.h"
 #include <string.h>
 
 #if defined(__cplusplus)
@@ -39,6 +39,18 @@ static inline size_t BAIMailboxFlags(size_t nghost, size_t size)
 static inline size_t BAIMailboxBytes(size_t nghost, size_t size, BAIInt peers)
 {
   return BAIMailboxFlags(nghost, size) + ((size_t)peers + 1) * sizeof(BAIFlag);
+}
+
+/* Where value k of those that peer p gets is stored in its mailbox, in even or odd exchanges; and its flag for this
+   rank */
+static inline void *BAIGhostOf(const BAIPeers *peers, BAIInt p, int odd, BAIInt k, size_t size)
+{
+  return (char *)peers->theirs[p] + size * ((size_t)odd * (size_t)peers->ghosts[p] + (size_t)(peers->slot[p] + k));
+}
+
+static inline BAIFlag *BAIFlagOf(const BAIPeers *peers, BAIInt p, size_t size)
+{
+  return (BAIFlag *)((char *)peers->theirs[p] + BAIMailboxFlags((size_t)peers->ghosts[p], size)) + peers->place[p];
 }
 
 /* The exchange whose ghosts are waited for and read in exchange number exchange; live: x may be old, and was_live: in

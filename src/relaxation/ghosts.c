@@ -3,6 +3,7 @@
    VecScatter
 */
 #include "../petsc/baiimpl.h"
+#include "exchange.h"
 
 PetscErrorCode BAIScatterDestroy(BAI *bai)
 {
@@ -50,14 +51,14 @@ PetscErrorCode BAIScatterFits(const BAI *bai, PetscInt nghost, const PetscInt ga
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a rank tells a peer: the first ghost for the peer's values, the number of the peer among its peers, and the
+   number of its ghosts */
 typedef struct {
-  BAIHandle handle;
-  BAIInt    slot;  /* first ghost for values of the peer */
-  BAIInt    place; /* number of the peer among its peers */
+  BAIInt slot, place, ghosts;
 } Letter;
 
-/* Sends the handle of this rank to all peers, and returns theirs in letter, which the caller frees */
-static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, const BAIHandle *mine, Letter **letter)
+/* Sends a letter to each peer, and returns theirs in letter, which the caller frees */
+static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, PetscInt nghost, Letter **letter)
 {
   BAIHalo post = {.n = halo->n, .rank = halo->rank}; /* a row and a ghost for each peer */
   Letter *sent;
@@ -67,7 +68,7 @@ static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, const BAIHandle *min
   PetscCall(PetscMalloc1(halo->n, letter));
   PetscCall(PetscCalloc3(halo->n, &sent, halo->n + 1, &post.begin, 2 * halo->n, &post.request));
   for (PetscMPIInt k = 0; k < halo->n; k++) {
-    sent[k]           = (Letter){.handle = *mine, .slot = (BAIInt)halo->begin[k], .place = (BAIInt)k};
+    sent[k]           = (Letter){(BAIInt)halo->begin[k], (BAIInt)k, (BAIInt)nghost};
     post.begin[k + 1] = k + 1;
   }
   post.first = post.begin;
@@ -77,29 +78,36 @@ static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, const BAIHandle *min
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lets the engine write to the memory of the peers */
+/* Lets the engine write to the mailboxes of the peers */
 static PetscErrorCode ConnectEngine(BAI *bai, const BAIHalo *halo, const Letter letter[], BAIStatus *status)
 {
-  BAIPeers   peers = {.peers = (BAIInt)halo->n, .copies = bai->options.exchange == BAI_EXCHANGE_DC};
-  BAIInt    *first, *row, *slot, *place;
-  BAIHandle *handle;
+  BAIPeers    peers = {.peers = (BAIInt)halo->n, .copies = bai->options.exchange == BAI_EXCHANGE_DC};
+  BAIInt     *first, *row, *slot, *place, *ghosts;
+  void      **theirs;
+  PetscMPIInt rank;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc5(halo->n + 1, &first, halo->sends, &row, halo->n, &slot, halo->n, &place, halo->n, &handle));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm(bai->obj), &rank));
+  PetscCall(PetscMalloc6(halo->n + 1, &first, halo->sends, &row, halo->n, &slot, halo->n, &place, halo->n, &ghosts,
+                         halo->n, &theirs));
   first[0] = 0;
   for (PetscMPIInt k = 0; k < halo->n; k++) {
     first[k + 1] = (BAIInt)halo->last[k];
     slot[k]      = letter[k].slot;
     place[k]     = letter[k].place;
-    handle[k]    = letter[k].handle;
+    ghosts[k]    = letter[k].ghosts;
+    theirs[k]    = BAIMailboxOf(bai->ranks.mailbox, halo->rank[k]);
   }
   for (PetscInt k = 0; k < halo->sends; k++) row[k] = (BAIInt)halo->row[k];
-  peers.first = first;
-  peers.row   = row;
-  peers.slot  = slot;
-  peers.place = place;
-  *status     = BAIEngineConnect(bai->relax.engine, &peers, handle);
-  PetscCall(PetscFree5(first, row, slot, place, handle));
+  peers.first  = first;
+  peers.row    = row;
+  peers.slot   = slot;
+  peers.place  = place;
+  peers.ghosts = ghosts;
+  peers.mine   = BAIMailboxOf(bai->ranks.mailbox, rank);
+  peers.theirs = theirs;
+  *status      = BAIEngineConnect(bai->relax.engine, &peers);
+  PetscCall(PetscFree6(first, row, slot, place, ghosts, theirs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,26 +121,27 @@ static const char *Direct(const BAI *bai)
 PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
   BAIStatus   status = BAIStatusOf(BAI_OK);
-  BAIHandle   mine   = {{0}};
   BAIHalo     halo;
   Letter     *letter;
-  PetscBool   can;
   PetscMPIInt size;
+  PetscBool   can = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!bai->ranks.scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIHaloCreate(A, nghost, garray, &halo));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
-  if (bai->node.size != size)
+  if (bai->node.size < size)
     status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
-  else status = BAIEngineShare(bai->relax.engine, (BAIInt)halo.n, &mine);
-  PetscCall(BAIAllCan(bai, status, Direct(bai), &can));
-  if (can) {
-    PetscCall(TellPeers(A, &halo, &mine, &letter));
+  else
+    PetscCall(BAIMailboxGet(bai, bai->relax.use.backend,
+                            BAIMailboxBytes((size_t)nghost, sizeof(BAIScalar), (BAIInt)halo.n), BAI_MAILBOX_OF_RANKS,
+                            &bai->ranks.mailbox, &status));
+  if (bai->ranks.mailbox) {
+    PetscCall(TellPeers(A, &halo, nghost, &letter));
     PetscCall(ConnectEngine(bai, &halo, letter, &status));
     PetscCall(PetscFree(letter));
-    PetscCall(BAIAllCan(bai, status, Direct(bai), &can));
+    PetscCall(BAIAllCan(bai, status, Direct(bai), &can)); /* no rank writes before all have cleared their mailboxes */
   }
   PetscCall(BAIHaloDestroy(&halo));
   bai->ranks.connected = can;
@@ -140,6 +149,7 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     const BAIStatus left = BAIEngineDisconnect(bai->relax.engine);
     PetscErrorCode  code;
 
+    PetscCall(BAIMailboxRestore(&bai->ranks.mailbox));
     PetscCall(PetscInfo(bai->obj, "Exchange scatter instead of %s\n", Direct(bai)));
     code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange != BAI_EXCHANGE_AUTO && status.code ? status : left),
                     NULL);
@@ -159,6 +169,7 @@ PetscErrorCode BAIDisconnect(BAI *bai)
   bai->ranks.connected = PETSC_FALSE;
   if (bai->relax.engine) status = BAIEngineDisconnect(bai->relax.engine);
   PetscCallMPI(MPI_Barrier(PetscObjectComm(bai->obj)));
+  PetscCall(BAIMailboxRestore(&bai->ranks.mailbox));
   PetscCall(BAICheckStatus(bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -79,7 +79,8 @@ typedef struct {
   IS         ghosts;    /* global numbers of ghosts */
   BAIInt    *color;     /* if ranks take turns together: turn of each own row */
   PetscBool  under_way; /* x is being sent */
-  PetscBool  connected; /* the engine exchanges x by itself */
+  PetscBool  connected; /* the engine exchanges x by itself, */
+  BAIMailbox mailbox;   /* through this memory */
 } BAIRanks;
 
 /* The work of a set-up: new values in the same pattern, or a new engine. All ranks do the largest work that any

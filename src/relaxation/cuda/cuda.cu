@@ -17,7 +17,7 @@ static BAIStatus Caught(Arguments... arguments)
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to pinned memory */
-  BAICUDAExchangeDestroy(state);
+  (void)BAICUDADisconnect(state);
   BAIPinnedRestore(state->pinned);
   BAIContextClose(state);
   delete state;
@@ -177,7 +177,6 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .sums       = BAISumsRun,
   .shares     = Caught<BAISlicedShares>,
   .stats      = Caught<BAIStatsGet>,
-  .share      = BAICUDAShare,
   .connect    = Caught<BAICUDAConnect>,
   .exchange   = BAICUDAExchangeGhosts,
   .worked     = BAICUDAWorked,

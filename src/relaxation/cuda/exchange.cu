@@ -1,8 +1,7 @@
 /*
-   Exchange of x between ranks whose devices access each other's memory, see ../exchange.h. Mailboxes are shared by
-   handles of CUDA's inter-process communication. An exchange is one kernel, in stream order. If x is copied, copies are
-   on a stream of their own: the kernel first packs the values, as if this rank were its only peer, and then waits for
-   the peers. The host does not wait
+   Exchange of x between ranks whose devices access each other's memory, see ../exchange.h. An exchange is one kernel, in
+   stream order. If x is copied, copies are on a stream of their own: the kernel first packs the values, as if this rank
+   were its only peer, and then waits for the peers. The host does not wait
 */
 #include "sweep.h"
 #include <algorithm>
@@ -10,14 +9,6 @@
 enum {
   MOST_BLOCKS = 128 /* thread blocks at work at the same time on any present device */
 };
-
-typedef struct {
-  BAISharedHandle memory;
-  BAISharedDevice device;
-  size_t          nghost;
-} Handle;
-
-static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
 
 /* Sources of the copies of an exchange; two alternate */
 typedef struct {
@@ -99,39 +90,6 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
   if (!threadIdx.x && interval.last) EndExchange(interval, start);
 }
 
-/* Creates a mailbox for the ghosts, and the handle by which peers open it */
-BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
-{
-  const size_t values = (size_t)state->nghost;
-  Handle       h      = {};
-
-  BAITry(BAISharedDeviceGet(BAI_BACKEND_CUDA, &h.device));
-  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, BAIMailboxBytes(values, BAIValueSize(&state->A), peers),
-                         &state->exchange.mailbox, &h.memory));
-  h.nghost = values;
-  memset(handle, 0, sizeof(*handle));
-  memcpy(handle, &h, sizeof(h));
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Opens the mailboxes of peers, in e->theirs. e->peers counts them, also after an error, and BAICUDADisconnect() closes
-   them. BAI_ERR_PEERS if a peer is on this rank's device */
-static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
-{
-  BAISharedDevice mine;
-
-  BAITry(BAISharedDeviceGet(BAI_BACKEND_CUDA, &mine));
-  e->theirs.resize(peers);
-  for (int p = 0; p < peers; p++) {
-    if (!memcmp(&handles[p].device, &mine, sizeof(mine)))
-      return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
-                              "ranks share a device, where a kernel must not wait for another's");
-    BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &handles[p].memory, &e->theirs[p]));
-    e->peers++;
-  }
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Sets tile to the tile of each row that peers read */
 static BAIStatus Tiles(BAIState state, const BAIPeers *peers, std::vector<BAIInt> &tile)
 {
@@ -158,8 +116,7 @@ static void FindQuiet(const std::vector<int> &first, BAISends *sends)
 }
 
 /* Allocates the parcels, and finds the destinations of copies */
-static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const std::vector<Handle> &theirs,
-                              const std::vector<BAIFlag *> &tell)
+static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const std::vector<BAIFlag *> &tell)
 {
   BAICUDAExchange       *e = &state->exchange;
   struct BAICUDACopies_ *c = e->copies = new BAICUDACopies_();
@@ -180,31 +137,29 @@ static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const std::
     BAITry(BAIUpload(state, 1, &parcel->flag, &parcel->tell));
     CUDATry(cudaEventCreateWithFlags(&parcel->packed, cudaEventDisableTiming));
     CUDATry(cudaEventCreateWithFlags(&parcel->copied, cudaEventDisableTiming));
-    for (size_t p = 0; p < theirs.size(); p++)
-      c->to[odd].push_back((char *)e->theirs[p].memory + size * (odd * theirs[p].nghost + (size_t)peers->slot[p]));
+    for (BAIInt p = 0; p < peers->peers; p++) c->to[odd].push_back((char *)BAIGhostOf(peers, p, odd, 0, size));
   }
   return BAIStatusOf(BAI_OK);
 }
 
-/* Opens the mailboxes of peers, and finds the destination of each sent value, ordered by tile */
-BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
+/* Clears the mailbox, and finds the destination of each sent value, ordered by tile */
+BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers)
 {
   BAICUDAExchange *e = &state->exchange;
   const size_t     n = (size_t)peers->peers, sends = (size_t)peers->first[n], size = BAIValueSize(&state->A),
                tiles = (size_t)state->A.tiles, ghosts = (size_t)state->nghost * size;
-  std::vector<Handle>    theirs(n);
   std::vector<BAIInt>    tile(sends), first(tiles + 1), send(sends), peer(sends);
   std::vector<void *>    to(sends);
   std::vector<int>       row(sends); /* as kernels count rows */
   std::vector<BAIFlag *> tell(n);
   BAISends               where = {};
 
-  for (size_t p = 0; p < n; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
-  BAITry(Open(e, (int)n, theirs.data()));
+  e->peers   = (int)n;
+  e->mailbox = (char *)peers->mine;
+  CUDATry(cudaMemsetAsync(e->mailbox, 0, BAIMailboxBytes((size_t)state->nghost, size, peers->peers), state->stream));
   BAITry(Tiles(state, peers, tile));
   BAISortSends(peers, (BAIInt)tiles, tile.data(), first.data(), send.data(), peer.data());
-  for (size_t p = 0; p < n; p++)
-    tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
+  for (size_t p = 0; p < n; p++) tell[p] = BAIFlagOf(peers, (BAIInt)p, size);
   for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[send[k]];
   BAITry(BAIUpload(state, sends, row.data(), (int **)&where.row));
   row.assign(first.begin(), first.end());
@@ -212,9 +167,7 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   FindQuiet(row, &where);
   for (int odd = 0; odd < 2; odd++) {
     e->where[odd] = where;
-    for (size_t k = 0; k < sends; k++)
-      to[k] = (char *)e->theirs[peer[k]].memory +
-        size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
+    for (size_t k = 0; k < sends; k++) to[k] = BAIGhostOf(peers, peer[k], odd, send[k] - peers->first[peer[k]], size);
     BAITry(BAIUpload(state, sends, to.data(), (void ***)&e->where[odd].to));
   }
   BAITry(BAIUpload(state, n, tell.data(), &e->tell));
@@ -224,7 +177,9 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   BAITry(BAICUDAAllocate(state, ghosts, &e->zero));
   CUDATry(cudaMemsetAsync(e->zero, 0, ghosts, state->stream));
   e->sends = (int)sends;
-  return peers->copies ? CreateCopies(state, peers, theirs, tell) : BAIStatusOf(BAI_OK);
+  if (peers->copies) BAITry(CreateCopies(state, peers, tell));
+  CUDATry(cudaStreamSynchronize(state->stream)); /* the mailbox is clear before peers write to it */
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Launches a kernel that sends values, tells peers, or this rank, the number of the exchange, and waits for their
@@ -283,9 +238,9 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   if (ghosts == BAI_GHOSTS_ZERO || !e->peers) return BAIStatusOf(BAI_OK);
   e->exchanges++;
   const BAIFlag  now  = BAIExchangeToRead(e->exchanges, e->copies != NULL, live, was_live);
-  BAIFlag *const told = (BAIFlag *)((char *)e->mailbox.memory + BAIMailboxFlags((size_t)state->nghost, size));
+  BAIFlag *const told = (BAIFlag *)(e->mailbox + BAIMailboxFlags((size_t)state->nghost, size));
 
-  state->ghost = (char *)e->mailbox.memory + (now & 1) * (size_t)state->nghost * size;
+  state->ghost = e->mailbox + (now & 1) * (size_t)state->nghost * size;
   if (!e->copies)
     return Run(state, e->sends, e->where[e->exchanges & 1], e->peers, e->tell, told, e->exchanges,
                {swept, e->last, &state->pinned->worked});
@@ -293,7 +248,6 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   return Run(state, 0, {}, e->peers, NULL, told, now, {});
 }
 
-/* The mailbox stays, as peers may not have closed it yet; it is freed with the other memory of the connection */
 BAIStatus BAICUDADisconnect(BAIState state)
 {
   BAICUDAExchange *e = &state->exchange;
@@ -302,12 +256,6 @@ BAIStatus BAICUDADisconnect(BAIState state)
   if (e->copies && e->copies->stream) CUDATry(cudaStreamSynchronize(e->copies->stream));
   delete e->copies;
   e->copies = NULL;
-  for (; e->peers; e->peers--) BAITry(BAISharedClose(BAI_BACKEND_CUDA, &e->theirs[e->peers - 1]));
+  e->peers  = 0;
   return BAIStatusOf(BAI_OK);
-}
-
-void BAICUDAExchangeDestroy(BAIState state)
-{
-  (void)BAICUDADisconnect(state);
-  (void)BAISharedClose(BAI_BACKEND_CUDA, &state->exchange.mailbox);
 }

@@ -2,7 +2,8 @@
    Memory of a device that other processes open, see ../shared.h. Only memory of cudaMalloc() has handles of CUDA's
    inter-process communication
 */
-#include "state.h"
+#include "../shared.h"
+#include "../../common/cuda/context.h"
 #include <map>
 #include <mutex>
 #include <string.h>

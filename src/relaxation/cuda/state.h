@@ -172,8 +172,7 @@ typedef struct {
 
 typedef struct {
   int                    peers, sends;
-  BAIShared              mailbox;
-  std::vector<BAIShared> theirs;   /* mailboxes of peers */
+  char                  *mailbox;  /* of this rank */
   BAISends               where[2]; /* in even and odd exchanges */
   BAIFlag              **tell;     /* peers: flag that this rank sets */
   void                  *zero;     /* ghosts of a zero x */
@@ -322,13 +321,10 @@ BAIStatus BAIRoundInside(BAIState);
 BAIStatus BAIIterateToFirst(BAIState);
 /* Makes x[0] the iterate, and x[1] the one before it */
 BAIStatus BAISwapIterates(BAIState);
-BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
-BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
+BAIStatus BAICUDAConnect(BAIState, const BAIPeers *);
 BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
-/* Disconnects, and frees the mailbox, when no peer has it open */
-void BAICUDAExchangeDestroy(BAIState);
 /* Sums of |a_ij|, i != j, inside and outside the blocks, see BAIEngineSums(); waits for the device */
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x);

@@ -6,43 +6,23 @@
 
 typedef _Atomic(BAIFlag) AtomicFlag;
 
-typedef struct {
-  BAISharedHandle memory;
-  size_t          nghost;
-} Handle;
-
-_Static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
-
-BAIStatus BAIHostShare(BAIState state, BAIInt peers, BAIHandle *handle)
-{
-  Handle h = {.nghost = (size_t)state->A.nghost};
-
-  BAITry(BAISharedCreate(BAI_BACKEND_HOST, BAIMailboxBytes(h.nghost, BAIValueSize(&state->A), peers),
-                         &state->exchange.mailbox, &h.memory));
-  memset(handle, 0, sizeof(*handle));
-  memcpy(handle, &h, sizeof(h));
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Allocates the arrays of a connection; BAIHostDisconnect() frees them after an error too */
 static BAIStatus AllocateExchange(BAIState state, const BAIPeers *peers)
 {
   BAIHostExchange *e     = &state->exchange;
-  const size_t     sends = (size_t)peers->first[peers->peers] + 1, n = (size_t)peers->peers + 1;
+  const size_t     sends = (size_t)peers->first[peers->peers] + 1;
 
-  e->theirs = calloc(n, sizeof(*e->theirs));
-  e->tell   = calloc(n, sizeof(*e->tell));
-  e->first  = malloc(((size_t)state->A.blocks + 1) * sizeof(*e->first));
-  e->row    = malloc(sends * sizeof(*e->row));
-  e->zero   = calloc((size_t)state->A.nghost + 1, BAIValueSize(&state->A));
+  e->tell  = malloc(((size_t)peers->peers + 1) * sizeof(*e->tell));
+  e->first = malloc(((size_t)state->A.blocks + 1) * sizeof(*e->first));
+  e->row   = malloc(sends * sizeof(*e->row));
+  e->zero  = calloc((size_t)state->A.nghost + 1, BAIValueSize(&state->A));
   for (int k = 0; k < 2; k++) e->to[k] = malloc(sends * sizeof(*e->to[k]));
-  return e->theirs && e->tell && e->first && e->row && e->zero && e->to[0] && e->to[1] ? BAIStatusOf(BAI_OK)
-                                                                                       : BAIStatusOf(BAI_ERR_MEMORY);
+  return BAIStatusOf(e->tell && e->first && e->row && e->zero && e->to[0] && e->to[1] ? BAI_OK : BAI_ERR_MEMORY);
 }
 
-/* BAIEngineConnect(): opens the mailboxes of peers, and sorts the sent rows by block, with the place of each in its
-   peer's mailbox */
-BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
+/* BAIEngineConnect(): clears the mailbox, and sorts the sent rows by block, with the place of each in its peer's
+   mailbox */
+BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers)
 {
   BAIHostExchange *e     = &state->exchange;
   const BAIInt     sends = peers->first[peers->peers];
@@ -51,29 +31,19 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
          *peer     = malloc(((size_t)sends + 1) * sizeof(*peer));
   BAIStatus status = group && send && peer ? AllocateExchange(state, peers) : BAIStatusOf(BAI_ERR_MEMORY);
 
-  for (BAIInt p = 0; p < peers->peers && !status.code; p++) {
-    Handle h;
-
-    memcpy(&h, handles + p, sizeof(h));
-    status = BAISharedOpen(BAI_BACKEND_HOST, &h.memory, &e->theirs[p]);
-    if (status.code) break;
-    e->peers++;
-    e->tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(h.nghost, size)) + peers->place[p];
-  }
   if (!status.code) {
-    e->sends  = sends;
-    e->copies = peers->copies;
+    e->mailbox = peers->mine;
+    e->peers   = peers->peers;
+    e->sends   = sends;
+    e->copies  = peers->copies;
+    memset(e->mailbox, 0, BAIMailboxBytes((size_t)state->A.nghost, size, peers->peers));
+    for (BAIInt p = 0; p < peers->peers; p++) e->tell[p] = BAIFlagOf(peers, p, size);
     for (BAIInt k = 0; k < sends; k++) group[k] = BAIBlockOfRow(&state->A, peers->row[k]);
     BAISortSends(peers, state->A.blocks, group, e->first, send, peer);
     for (BAIInt k = 0; k < sends; k++) {
-      const BAIInt p = peer[k];
-      Handle       h;
-
-      memcpy(&h, handles + p, sizeof(h));
       e->row[k] = peers->row[send[k]];
-      for (size_t odd = 0; odd < 2; odd++)
-        e->to[odd][k] = (char *)e->theirs[p].memory +
-          size * (odd * h.nghost + (size_t)(peers->slot[p] + send[k] - peers->first[p]));
+      for (int odd = 0; odd < 2; odd++)
+        e->to[odd][k] = BAIGhostOf(peers, peer[k], odd, send[k] - peers->first[peer[k]], size);
     }
   }
   free(group);
@@ -134,8 +104,8 @@ static BAIStatus TakeGhosts(BAIState state, int live, int was_live)
   const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
   const BAIFlag    now = BAIExchangeToRead(e->exchanges, e->copies, live, was_live);
 
-  state->ghost = (char *)e->mailbox.memory + size * (size_t)(now & 1) * nghost;
-  return WaitForPeers(e, now, (const BAIFlag *)((const char *)e->mailbox.memory + BAIMailboxFlags(nghost, size)));
+  state->ghost = e->mailbox + size * (size_t)(now & 1) * nghost;
+  return WaitForPeers(e, now, (const BAIFlag *)(e->mailbox + BAIMailboxFlags(nghost, size)));
 }
 
 BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
@@ -144,7 +114,6 @@ BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   const int        live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
   BAIStatus        status = BAIStatusOf(BAI_OK);
 
-  BAISharedOpened(BAI_BACKEND_HOST, &e->mailbox); /* all have connected */
   if (swept) e->worked += Seconds() - e->last;
   e->live     = live && !e->copies;
   e->was_live = live;
@@ -168,9 +137,6 @@ BAIStatus BAIHostDisconnect(BAIState state)
 {
   BAIHostExchange *e = &state->exchange;
 
-  for (BAIInt p = 0; p < e->peers; p++) (void)BAISharedClose(BAI_BACKEND_HOST, &e->theirs[p]);
-  (void)BAISharedClose(BAI_BACKEND_HOST, &e->mailbox);
-  free(e->theirs);
   free(e->tell);
   free(e->first);
   free(e->row);

@@ -234,7 +234,6 @@ const BAIBackendOps BAIBackendHost = {
   .sums       = Sums,
   .shares     = Shares,
   .stats      = BAIHostStatsGet,
-  .share      = BAIHostShare,
   .connect    = BAIHostConnect,
   .exchange   = BAIHostExchangeGhosts,
   .worked     = BAIHostWorked,

@@ -8,7 +8,7 @@
 
 typedef struct BAIHostStats_ BAIHostStats; /* stats.c */
 typedef struct {
-  BAIShared mailbox, *theirs; /* mailbox of this rank, and of each peer */
+  char     *mailbox; /* of this rank */
   BAIInt    peers, sends;
   BAIFlag **tell;        /* peers: flag that this rank sets */
   BAIInt   *first, *row; /* blocks+1; first[k] <= s < first[k + 1] are the rows of block k that go to a peer */
@@ -59,8 +59,7 @@ void BAIHostResidual(BAIState, BAIReal *norm2);
 void BAIHostResidualSingle(BAIState, BAIReal *norm2);
 
 /* The functions BAIEngine...() of engine.h, and exchange() and worked() of BAIBackendOps */
-BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
-BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
+BAIStatus BAIHostConnect(BAIState, const BAIPeers *);
 BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAIHostWorked(BAIState);
 BAIStatus BAIHostDisconnect(BAIState);
