@@ -4,7 +4,8 @@
 #include "gallery.h"
 #include "now.h"
 #include "../bench/parts/bench.h"
-#include "../src/research/energy.h"
+#include "../bench/parts/energy.h"
+#include "../src/relaxation/shared.h"
 #include <string.h>
 #include <sys/resource.h>
 
@@ -216,12 +217,6 @@ static PetscErrorCode Watch(KSP ksp, PetscInt its, PetscReal rnorm, void *ctx)
   return 0;
 }
 
-/* The device that this rank works on, if there is one */
-static const BAIDevice *Device(BAIDevice *device)
-{
-  return BAIBackendGetDevice(BAI_BACKEND_CUDA, -1, device).code ? NULL : device;
-}
-
 /* Whole solves from zero: the first one, and then for a number of seconds, as the counters of energy move slowly */
 static PetscErrorCode RunWhole(Run *run, System_ *s, PetscReal seconds)
 {
@@ -233,8 +228,8 @@ static PetscErrorCode RunWhole(Run *run, System_ *s, PetscReal seconds)
   PetscInt           its, count = 0, more = 1;
   KSPConvergedReason reason;
   PetscBool          richardson;
-  BAIDevice          device;
-  const BAIDevice   *gpu = Device(&device);
+  BAISharedDevice    device; /* that this rank works on, if there is one */
+  unsigned char     *gpu = BAISharedDeviceGet(BAI_BACKEND_CUDA, &device).code ? NULL : device.bytes;
   BAIEnergyMeter     before, after;
   double             cpu, wall, joules[2];
 

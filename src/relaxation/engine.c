@@ -263,11 +263,6 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
     4 * n; /* own rows have as many entries as rows of overlaps, on average */
 }
 
-BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)
-{
-  return backends[backend]->device ? backends[backend]->device(device, found) : BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
 BAIStatus BAIBackendIsReady(BAIBackend backend, void *stream)
 {
   return backends[backend]->ready ? backends[backend]->ready(stream) : BAIStatusOf(BAI_OK);

@@ -187,11 +187,6 @@ typedef struct {
   int     stalls;         /* the norm stagnates above the tolerances, see look.h */
 } BAISolution;
 
-typedef struct {
-  unsigned char uuid[16]; /* identity of the device on any process or host */
-  size_t        memory;   /* its memory in bytes */
-} BAIDevice;
-
 /*
    Statistics of the sweeps of a solve. The staleness of a read is the number of the global iteration that the reading
    block begins, minus that of the block read from: 0 is the previous iterate, negative numbers are newer values. The
@@ -208,7 +203,6 @@ typedef struct {
                    BAI_MOST_STALE */
                 1];
   const int64_t *updates; /* updates of each unit */
-  const double  *last;    /* time of each unit's last update in seconds since the first update of any */
 } BAIStats;
 
 typedef struct BAIState_ *BAIState; /* state of the backend */
@@ -237,8 +231,7 @@ typedef struct {
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL if there is no choice */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
-  BAIStatus (*device)(int, BAIDevice *); /* NULL if the backend has no device */
-  BAIStatus (*ready)(void *stream);      /* NULL if it is always ready */
+  BAIStatus (*ready)(void *stream); /* NULL if it is always ready */
   BAIStatus (*noise)(void *stream, int64_t first, BAIInt n, BAIScalar *x);
 } BAIBackendOps;
 
@@ -312,9 +305,6 @@ void   BAIEngineSetPace(BAIEngine, double pace);
 BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
-/* Gets the identity and memory of the device that an engine would work on, for the device number of its parameters. The
-   device becomes the current one of the calling thread. BAI_ERR_NOT_BUILT if the backend has none */
-BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 /* BAI_ERR_CAPTURE if the stream is being captured into a graph, so that its engines cannot be called */
 BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
 /* Fills x with pseudorandom numbers in [-1/2,1/2), where x_i depends on first + i only; on a device, in stream order */

@@ -154,8 +154,7 @@ PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[])
 /* research/research.c: hooks of a relaxation for options of research */
 PETSC_INTERN PetscErrorCode BAIResearchSetUp(BAI *);
 PETSC_INTERN PetscErrorCode BAIResearchBegin(BAI *);
-PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, PetscReal, PetscInt, Vec, Vec, PetscReal, PetscReal,
-                                            PetscBool *);
+PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, Vec, Vec, PetscReal, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIResearchEnd(BAI *);
 PETSC_INTERN PetscErrorCode BAIResearchView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);

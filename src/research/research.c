@@ -17,7 +17,8 @@ PetscErrorCode BAIResearchBegin(BAI *bai)
 {
   PetscFunctionBegin;
   bai->research->watch = (BAIWatch){.norm = -1.0};
-  PetscCall(BAIStatsStart(bai));
+  bai->research->its   = 0;
+  if (bai->options.stats) PetscCall(BAICheckStatus(bai, BAIEngineStats(bai->relax.engine, NULL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,14 +72,13 @@ static PetscErrorCode LookAtFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the residual norms before, after from iterations, and rnorm, after its iterations */
-PetscErrorCode BAIResearchLook(BAI *bai, PetscInt from, PetscReal before, PetscInt its, Vec b, Vec x,
-                               PetscReal tolerance, PetscReal rnorm, PetscBool *stagnates)
+/* Takes the residual norm after its iterations */
+PetscErrorCode BAIResearchLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm, PetscBool *stagnates)
 {
   PetscFunctionBegin;
   PetscCall(LookAtFaults(bai, its, b, x, rnorm));
-  BAIStatsLook(bai, from, before, its, rnorm, tolerance);
-  *stagnates = bai->research->watch.stagnates;
+  bai->research->its = its;
+  *stagnates         = bai->research->watch.stagnates;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,8 +2,6 @@
 #ifndef BAI_SERIAL_OMP_H
 #define BAI_SERIAL_OMP_H
 
-#include <time.h>
-
 static inline int omp_get_thread_num(void)
 {
   return 0;
@@ -34,14 +32,6 @@ static inline void omp_get_place_proc_ids(int place, int *ids)
 {
   (void)place;
   (void)ids;
-}
-
-static inline double omp_get_wtime(void)
-{
-  struct timespec now;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static inline void omp_set_num_threads(int n)

@@ -262,7 +262,7 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
 
 /*@
    KSPBAIStatsView - Shows statistics of the last relaxation: how stale the values were that blocks read from each
-   other, and how often and when blocks were updated
+   other, and how often blocks were updated
 
    Collective
 

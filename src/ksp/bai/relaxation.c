@@ -130,8 +130,7 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
   PetscFunctionBegin;
   step.ahead = !bai->research && bai->options.staleness < 0;
   while (PETSC_TRUE) {
-    const PetscReal before = rnorm;
-    PetscInt        n;
+    PetscInt n;
 
     KSPCheckNorm(ksp, rnorm);
     ksp->rnorm = rnorm;
@@ -152,8 +151,7 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
     step.fresh = 0;
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += n;
-    if (bai->research)
-      PetscCall(BAIResearchLook(bai, ksp->its - n, before, ksp->its, b, x, ksp->ttol, rnorm, &stagnates));
+    if (bai->research) PetscCall(BAIResearchLook(bai, ksp->its, b, x, rnorm, &stagnates));
     BAILookNext(&look, (BAIInt)ksp->its, Square(rnorm, scale));
     if (look.stalls && rnorm > ksp->ttol) PetscCall(KSPBAIStandsStill(ksp, b, x, rnorm));
   }

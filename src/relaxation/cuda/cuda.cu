@@ -4,7 +4,6 @@
 */
 #include "../coloring.h"
 #include "state.h"
-#include <string.h>
 
 /* Wraps a function of the backend that uses the C++ library */
 template <auto function, typename... Arguments>
@@ -21,20 +20,6 @@ static void Destroy(BAIState state)
   BAIPinnedRestore(state->pinned);
   BAIContextClose(state);
   delete state;
-}
-
-/* The device becomes the current one */
-static BAIStatus GetDevice(int device, BAIDevice *found)
-{
-  cudaDeviceProp properties;
-  int            current;
-
-  BAITry(BAICUDASetDevice(device));
-  CUDATry(cudaGetDevice(&current));
-  CUDATry(cudaGetDeviceProperties(&properties, current));
-  memcpy(found->uuid, properties.uuid.bytes, sizeof(found->uuid));
-  found->memory = properties.totalGlobalMem;
-  return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
@@ -186,7 +171,6 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .explain    = BAIPlanExplain,
   .info       = Info,
   .destroy    = Destroy,
-  .device     = GetDevice,
   .ready      = BAICUDAIsReady,
   .noise      = BAICUDANoise,
 };

@@ -32,7 +32,6 @@ static __device__ inline void CountUpdate(const BAISweep &p, int tile)
 {
   __syncthreads();
   if (threadIdx.x) return;
-  p.counts.last[tile]                        = BAINanoseconds();
   *(volatile int *)(p.counts.updates + tile) = *(volatile int *)(p.counts.updates + tile) + 1;
   __threadfence();
 }

@@ -159,7 +159,6 @@ typedef struct {
 typedef struct {
   int                *updates;
   unsigned long long *reads; /* 2*BAI_MOST_STALE+1 */
-  unsigned long long *last;  /* nanoseconds of the device's clock */
 } BAICounts;
 
 /* Rows whose x goes to other ranks, and its destinations: those of tile t are first[t] <= k < first[t + 1] */
@@ -228,7 +227,6 @@ struct BAIState_ : BAIContext {
 
   BAICounts            counts;
   std::vector<int64_t> updates; /* tiles: updates, for the caller */
-  std::vector<double>  last;    /* tiles: time of the last update, for the caller */
 };
 
 /* Bytes of a value of the iterate and the matrix, and of a value of the local sweeps */

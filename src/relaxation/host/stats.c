@@ -1,6 +1,5 @@
 /* Statistics of sweeps: reads of blocks by blocks with their staleness, and updates */
 #include "host.h"
-#include <omp.h>
 #include <stdlib.h>
 
 struct BAIHostStats_ {
@@ -8,7 +7,6 @@ struct BAIHostStats_ {
   size_t  *first;   /* blocks+1: first block in other that each block reads */
   BAIInt  *other;   /* blocks read by others */
   int64_t *updates; /* updates that others can see */
-  double  *last, begin;
   int64_t  reads[2 * BAI_MOST_STALE + 1];
 };
 
@@ -43,9 +41,8 @@ BAIStatus BAIHostStatsCreate(BAIState state)
     s->blocks  = A->blocks;
     s->first   = malloc(n * sizeof(*s->first));
     s->updates = malloc(n * sizeof(*s->updates));
-    s->last    = malloc(n * sizeof(*s->last));
   }
-  if (seen && s && s->first && s->updates && s->last) {
+  if (seen && s && s->first && s->updates) {
     FindOthers(A, seen, s);
     s->other = malloc((s->first[A->blocks] + 1) * sizeof(*s->other));
     if (s->other) FindOthers(A, seen, s);
@@ -60,7 +57,6 @@ void BAIHostStatsDestroy(BAIHostStats *s)
   free(s->first);
   free(s->other);
   free(s->updates);
-  free(s->last);
   free(s);
 }
 
@@ -90,7 +86,6 @@ void BAIHostStatsRead(BAIHostStats *s, BAIInt block)
 /* Counts the update of a block when others can see it */
 void BAIHostStatsWrote(BAIHostStats *s, BAIInt block)
 {
-  s->last[block] = omp_get_wtime() - s->begin;
 #pragma omp atomic
   s->updates[block]++;
 }
@@ -103,11 +98,9 @@ BAIStatus BAIHostStatsGet(BAIState state, BAIStats *stats)
     memcpy(stats->reads, s->reads, sizeof(s->reads));
     stats->units   = s->blocks;
     stats->updates = s->updates;
-    stats->last    = s->last;
     return BAIStatusOf(BAI_OK);
   }
-  for (BAIInt block = 0; block < s->blocks; block++) s->last[block] = (double)(s->updates[block] = 0);
+  for (BAIInt block = 0; block < s->blocks; block++) s->updates[block] = 0;
   memset(s->reads, 0, sizeof(s->reads));
-  s->begin = omp_get_wtime();
   return BAIStatusOf(BAI_OK);
 }

@@ -1,12 +1,6 @@
 /* Energy used by a GPU and the processors of this host, if there are counters that can be read */
 #pragma once
 
-#include "../relaxation/engine.h"
-
-#if defined(__cplusplus)
-extern "C" {
-#endif
-
 enum {
   BAI_MOST_ZONES = 16 /* largest number of processor packages */
 };
@@ -18,14 +12,11 @@ typedef struct {
   long long zone[BAI_MOST_ZONES], range[BAI_MOST_ZONES]; /* microjoules, and the value after which they wrap to 0 */
 } BAIEnergyMeter;
 
-/* Reads the counters of the processors, and of gpu unless it is NULL. Missing counters are no error */
-void BAIEnergyRead(const BAIDevice *gpu, BAIEnergyMeter *);
+/* Reads the counters of the processors, and of the GPU with this UUID unless it is NULL. Missing counters are no
+   error */
+void BAIEnergyRead(const unsigned char uuid[16], BAIEnergyMeter *);
 
 /* Joules between two readings; negative without a counter. The counter of a GPU changes about every 100 ms, so short
    times may yield zero */
 double BAIEnergyOfGPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after);
 double BAIEnergyOfCPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after);
-
-#if defined(__cplusplus)
-}
-#endif

@@ -35,23 +35,23 @@ static NVML LoadNVML(void)
 }
 
 /* Reads the counter of a GPU, whose handle is kept for the next call. Without a counter meter is unchanged */
-static void ReadGPU(const BAIDevice *gpu, BAIEnergyMeter *meter)
+static void ReadGPU(const unsigned char uuid[16], BAIEnergyMeter *meter)
 {
   static NVML          nvml;
   static nvmlDevice_t  device;
-  static unsigned char of[sizeof(gpu->uuid)]; /* the GPU that handle belongs to */
+  static unsigned char of[16]; /* the GPU that handle belongs to */
   char                 name[64] = "GPU-";
   size_t               length   = 4;
   unsigned long long   energy;
 
   if (!nvml.tried) nvml = LoadNVML();
   if (!nvml.energy) return;
-  if (!device || memcmp(of, gpu->uuid, sizeof(of))) {
+  if (!device || memcmp(of, uuid, sizeof(of))) {
     device = NULL;
-    for (size_t k = 0; k < sizeof(gpu->uuid); k++)
+    for (size_t k = 0; k < sizeof(of); k++)
       length += (size_t)snprintf(name + length, sizeof(name) - length, "%s%02x",
-                                 k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", gpu->uuid[k]);
-    memcpy(of, gpu->uuid, sizeof(of));
+                                 k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", uuid[k]);
+    memcpy(of, uuid, sizeof(of));
     if (nvml.handle(name, &device)) device = NULL;
   }
   if (!device || nvml.energy(device, &energy)) return;
@@ -74,10 +74,10 @@ static int ReadNumber(int zone, const char file[], long long *number)
   return found;
 }
 
-void BAIEnergyRead(const BAIDevice *gpu, BAIEnergyMeter *meter)
+void BAIEnergyRead(const unsigned char uuid[16], BAIEnergyMeter *meter)
 {
   memset(meter, 0, sizeof(*meter));
-  if (gpu) ReadGPU(gpu, meter);
+  if (uuid) ReadGPU(uuid, meter);
   while (meter->zones < BAI_MOST_ZONES && ReadNumber(meter->zones, "energy_uj", &meter->zone[meter->zones]) &&
          ReadNumber(meter->zones, "max_energy_range_uj", &meter->range[meter->zones]))
     meter->zones++;
