@@ -51,8 +51,8 @@ PetscErrorCode BAIScatterFits(const BAI *bai, PetscInt nghost, const PetscInt ga
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a rank tells a peer: the first ghost for the peer's values, the number of the peer among its peers, and the
-   number of its ghosts */
+/* A rank tells a peer the first ghost for the peer's values, the number of the peer among its peers, and the number of
+   its ghosts */
 typedef struct {
   BAIInt slot, place, ghosts;
 } Letter;

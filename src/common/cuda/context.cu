@@ -7,7 +7,6 @@
    after some time, or at once if the last two were long
 */
 #include "follow.h"
-#include "scan.h"
 #include <chrono>
 #include <mutex>
 #include <stdio.h>
@@ -45,24 +44,6 @@ BAIStatus BAICUDAIsReady(void *stream)
   CUDATry(cudaStreamIsCapturing((cudaStream_t)stream, &capture));
   if (capture == cudaStreamCaptureStatusNone) return BAIStatusOf(BAI_OK);
   return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
-}
-
-/* Kernels can follow each other if the code was compiled for an architecture with this capability, and not translated
-   by the driver from older code */
-BAIStatus BAIContextOpen(BAIContext *context, int device, void *stream)
-{
-  int version;
-
-  *context            = BAIContext{};
-  context->stream     = (cudaStream_t)stream;
-  context->processors = 1;
-  BAITry(BAICUDASetDevice(device));
-  BAITry(BAICUDAIsReady(stream));
-  CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaDeviceGetAttribute(&context->processors, cudaDevAttrMultiProcessorCount, device));
-  BAITry(BAICodeVersion(&version));
-  context->follows = version >= 900;
-  return BAIStatusOf(BAI_OK);
 }
 
 void BAIContextClose(BAIContext *context)

@@ -1,7 +1,7 @@
 /*
-   Exchange of x between ranks whose devices access each other's memory, see ../exchange.h. An exchange is one kernel, in
-   stream order. If x is copied, copies are on a stream of their own: the kernel first packs the values, as if this rank
-   were its only peer, and then waits for the peers. The host does not wait
+   Exchange of x between ranks whose devices access each other's memory, see ../exchange.h. An exchange is one kernel,
+   in stream order. If x is copied, copies are on a stream of their own: the kernel first packs the values, as if this
+   rank were its only peer, and then waits for the peers. The host does not wait
 */
 #include "sweep.h"
 #include <algorithm>

@@ -126,9 +126,8 @@ enum {
   ALIGN = 8 /* numbers loaded from memory at a time, and the unit of the sizes of a slice outside the blocks */
 };
 
-/* What there is of each slice, and after summation where it begins: columns inside the blocks; ALIGN numbers in off_a
-   and in off_j; long rows, and their pieces and entries; and entries inside and outside the blocks, which are not
-   summed */
+/* Sizes of a slice, and after summation where its parts begin: columns inside the blocks; ALIGN numbers in off_a and in
+   off_j; long rows, and their pieces and entries; and entries inside and outside the blocks, which are not summed */
 enum {
   LOC,
   OFF,
