@@ -208,8 +208,8 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
   return false;
 }
 
-/* Fills a slice by a warp, except rows in pieces, and returns the sums of each lane's row. With same_pattern columns and
-   empty places do not change */
+/* Fills a slice by a warp, except rows in pieces, and returns the sums of each lane's row. With same_pattern columns
+   and empty places do not change */
 static __device__ __forceinline__ RowSums FillSlice(const BAISliced &A, const BAIMatrix &M, int slice,
                                                     bool same_pattern, int l1, int dominance, BAIReal *sums,
                                                     Findings *findings)
