@@ -34,7 +34,6 @@ PETSC_EXTERN const char *const BAIBackends[];
 PETSC_EXTERN const char *const BAIRefines[];
 PETSC_EXTERN const char *const BAIExchanges[];
 PETSC_EXTERN const char *const BAIKernels[];
-PETSC_EXTERN const char *const BAIFaultTypes[];
 
 PETSC_EXTERN PetscErrorCode KSPBAISetMethod(KSP, BAIMethod);
 PETSC_EXTERN PetscErrorCode KSPBAISetKrylov(KSP, BAIKrylov);

@@ -269,25 +269,6 @@ typedef enum {
 } BAIRefine;
 
 /*E
-   BAIFaultType - Type of the simulated faults of a block-asynchronous iteration
-
-   Values:
-+  `BAI_FAULT_ROWS`   - (default) single rows are no longer updated, as if their processor had failed
--  `BAI_FAULT_BLOCKS` - whole blocks are no longer updated
-
-   Options Database Key:
-.  -ksp_bai_fault_type (rows|blocks) - sets it
-
-   Level: advanced
-
-.seealso: `KSPBAI`
-E*/
-typedef enum {
-  BAI_FAULT_ROWS,
-  BAI_FAULT_BLOCKS
-} BAIFaultType;
-
-/*E
    BAIKernel - Family of kernels for global iterations on a GPU
 
    Values:

@@ -43,10 +43,9 @@ static PetscErrorCode Destroy(System *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetFaults(KSP ksp, BAIFaultType type, PetscReal fraction, PetscInt at, PetscInt recover)
+static PetscErrorCode SetFaults(KSP ksp, PetscReal fraction, PetscInt at, PetscInt recover)
 {
   PetscFunctionBeginUser;
-  PetscCall(SetOption((PetscObject)ksp, "fault_type", "%s", BAIFaultTypes[type]));
   PetscCall(SetOption((PetscObject)ksp, "fault_fraction", "%g", (double)fraction));
   PetscCall(SetOption((PetscObject)ksp, "fault_at", "%" PetscInt_FMT, at));
   PetscCall(SetOption((PetscObject)ksp, "fault_recover", "%" PetscInt_FMT, recover));
@@ -87,7 +86,7 @@ static PetscErrorCode Published(const char matrix[], PetscInt block_size, PetscR
   for (int k = 0; k < 3; k++) {
     PetscReal more;
 
-    PetscCall(SetFaults(s.ksp, BAI_FAULT_ROWS, 0.25, 10, 10 * (k + 1)));
+    PetscCall(SetFaults(s.ksp, 0.25, 10, 10 * (k + 1)));
     PetscCall(Solve(&s, &with, &reason));
     more = 100 * (PetscReal)(with - without) / (all > 0 ? all : (PetscReal)without);
     PetscCall(Expect(reason > 0, "%s after %d iterations: %s", matrix, 10 * (k + 1), KSPConvergedReasons[reason]));
@@ -99,8 +98,8 @@ static PetscErrorCode Published(const char matrix[], PetscInt block_size, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows or blocks that are never updated again */
-static PetscErrorCode Lost(BAIMode mode, BAIFaultType type)
+/* Rows that are never updated again */
+static PetscErrorCode Lost(BAIMode mode)
 {
   System             s;
   PetscInt           its, n;
@@ -111,7 +110,7 @@ static PetscErrorCode Lost(BAIMode mode, BAIFaultType type)
   PetscFunctionBeginUser;
   PetscCall(Create("fv1", 40, mode, &s));
   PetscCall(KSPBAISetBlockSize(s.ksp, 40));
-  PetscCall(SetFaults(s.ksp, type, 0.25, 5, 0));
+  PetscCall(SetFaults(s.ksp, 0.25, 5, 0));
   PetscCall(KSPSetFromOptions(s.ksp));
   PetscCall(Solve(&s, &its, &reason));
   PetscCall(Expect(reason == KSP_DIVERGED_BREAKDOWN, "%s after %" PetscInt_FMT " iterations",
@@ -148,7 +147,7 @@ static PetscErrorCode Seeds(void)
   PetscFunctionBeginUser;
   PetscCall(Create("fv1", 40, BAI_MODE_SYNC, &s));
   PetscCall(KSPSetTolerances(s.ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
-  PetscCall(SetFaults(s.ksp, BAI_FAULT_ROWS, 0.25, 5, 5));
+  PetscCall(SetFaults(s.ksp, 0.25, 5, 5));
   PetscCall(KSPSetFromOptions(s.ksp));
   PetscCall(Solve(&s, &its, &reason));
   PetscCall(VecCopy(s.x, s.y));
@@ -180,9 +179,7 @@ int main(int argc, char **argv)
   if (Case("published_fv1")) PetscCall(Published("fv1", 112, 0, fv1, 5));
   if (Case("published_chem97ztz")) PetscCall(Published("chem97ztz-like", 128, 147, chem97ztz, 5));
   for (int mode = 0; mode < 4; mode++) {
-    for (int type = 0; type < 2; type++) {
-      if (Case("lost_%s_%s", BAIModes[mode], BAIFaultTypes[type])) PetscCall(Lost((BAIMode)mode, (BAIFaultType)type));
-    }
+    if (Case("lost_%s", BAIModes[mode])) PetscCall(Lost((BAIMode)mode));
   }
   if (Case("seeds")) PetscCall(Seeds());
   PetscCall(CheckFinalize());

@@ -167,37 +167,6 @@ static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks that fail for a while are updated so many times less, and others read what is so much older */
-static PetscErrorCode TestFaults(void)
-{
-  Mat        A;
-  Vec        b, x;
-  KSP        ksp;
-  Counted    c;
-  PetscInt   its;
-  BAIBackend backend;
-
-  PetscFunctionBeginUser;
-  PetscCall(Create("fv1", 60, BAI_MODE_SYNC, &A, &b, &x, &ksp));
-  PetscCall(SetOption((PetscObject)ksp, "fault_type", "blocks"));
-  PetscCall(SetOption((PetscObject)ksp, "fault_fraction", "0.3"));
-  PetscCall(SetOption((PetscObject)ksp, "fault_at", "3"));
-  PetscCall(SetOption((PetscObject)ksp, "fault_recover", "7"));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(Read(ksp, &c));
-  PetscCall(Expect(c.most == (PetscReal)its && c.least == (PetscReal)(its - 7),
-                   "between %g and %g updates of %" PetscInt_FMT, (double)c.least, (double)c.most, its));
-  PetscCall(KSPBAIGetBackend(ksp, &backend)); /* of a device mode sync reads what was, whatever is there */
-  PetscCall(
-    Expect(backend == BAI_BACKEND_CUDA || c.reads[STALE + 7] > 0, "no reads of blocks that are 7 iterations behind"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The option names a viewer */
 static PetscErrorCode TestViewer(void)
 {
@@ -277,7 +246,6 @@ int main(int argc, char **argv)
   for (PetscInt bound = 0; bound < 4; bound++) {
     if (Case("bounded_%d", (int)bound)) PetscCall(TestMode("fv1", 60, BAI_MODE_ASYNC, bound));
   }
-  if (Case("faults")) PetscCall(TestFaults());
   if (Case("viewer")) PetscCall(TestViewer());
   if (Case("energy")) PetscCall(TestEnergy());
   PetscCall(CheckFinalize());

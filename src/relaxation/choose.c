@@ -96,7 +96,6 @@ static void ChooseFaults(const BAIOptions *o, BAIInt row, BAIFault *fault)
 
   fault->fraction = o->fault_fraction;
   if (!(o->fault_fraction > 0.0)) return;
-  fault->type  = o->fault_type;
   fault->first = at;
   fault->last  = recover && recover < BAI_INT_MAX - at ? at + recover : BAI_INT_MAX;
   fault->seed  = (BAIInt)o->fault_seed;

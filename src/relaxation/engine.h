@@ -54,11 +54,10 @@ typedef enum {
 
 /* Faults to simulate, see fault.h */
 typedef struct {
-  BAIFaultType type;
-  BAIReal      fraction;    /* fraction of the rows or blocks */
-  BAIInt       first, last; /* first and last + 1 global iteration of the solve with faults */
-  BAIInt       seed;
-  BAIInt       row; /* global number of this rank's first row */
+  BAIReal fraction;    /* fraction of the rows */
+  BAIInt  first, last; /* first and last + 1 global iteration of the solve with faults */
+  BAIInt  seed;
+  BAIInt  row; /* global number of this rank's first row */
 } BAIFault;
 
 typedef struct {

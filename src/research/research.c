@@ -93,10 +93,9 @@ static PetscErrorCode ViewFaults(const BAI *bai, PetscViewer viewer)
   if (o->fault_recover)
     PetscCall(PetscSNPrintf(recovered, sizeof(recovered), "recovered after %" PetscInt_FMT, o->fault_recover));
   PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  faults of type %s: fraction %g, at iteration %" PetscInt_FMT
+                                   "  faults of rows: fraction %g, at iteration %" PetscInt_FMT
                                    ", %s, seed %" PetscInt_FMT "\n",
-                                   BAIFaultTypes[o->fault_type], (double)o->fault_fraction, o->fault_at, recovered,
-                                   o->fault_seed));
+                                   (double)o->fault_fraction, o->fault_at, recovered, o->fault_seed));
   if (w->stagnates)
     PetscCall(
       PetscViewerASCIIPrintf(viewer,

@@ -139,11 +139,10 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
 .  -ksp_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
 .  -ksp_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
-.  -ksp_bai_fault_type (rows|blocks)              - type of simulated faults
-.  -ksp_bai_fault_fraction <0>                    - fraction of the rows or blocks that simulated faults hit
+.  -ksp_bai_fault_fraction <0>                    - fraction of the rows that simulated faults hit
 .  -ksp_bai_fault_at <10>                         - global iterations before simulated faults begin
 .  -ksp_bai_fault_recover <0>                     - global iterations that simulated faults last
-.  -ksp_bai_fault_seed <0>                        - random seed for the rows or blocks that simulated faults hit
+.  -ksp_bai_fault_seed <0>                        - random seed for the rows that simulated faults hit
 -  -ksp_bai_stats <false>                         - whether statistics of the sweeps are taken
 
    Level: intermediate

@@ -8,11 +8,6 @@ enum {
   LOADS_IN_FLIGHT = 8 /* loads in flight of a thread */
 };
 
-static __device__ inline bool Stops(const BAISliced &A, const BAISweep &p, int row)
-{
-  return BAIFaultStops(&p.fault, row, A.row ? A.block[row] : row / A.block_size);
-}
-
 /* Counts the reads of a tile that begins a global iteration; called by all threads. In mode sync it reads the previous
    iterate, whatever has been written since. Neighbours are tiles that it reads from and tiles that read from it */
 template <BAIOrder order>
@@ -172,7 +167,7 @@ static __device__ __forceinline__ void LocalSweeps(const BAISliced &A, const BAI
       ynext[i] = A.iters && sweep > A.iters[first + i]
         ? y[i]
         : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
-      if (WATCHED && faulty && Stops(A, p, row)) ynext[i] = y[i];
+      if (WATCHED && faulty && BAIFaultStops(&p.fault, row)) ynext[i] = y[i];
     }
     __syncthreads();
     I *swap = y;
@@ -194,7 +189,7 @@ static __device__ __forceinline__ void Update(const BAISliced &A, const BAISweep
     if (row < 0) continue;
     const V xi = BAILoad(x + row), step = REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi;
 
-    BAIUpdateRow(p, iteration, first + i, next + row, xi, step, WATCHED && faulty && Stops(A, p, row));
+    BAIUpdateRow(p, iteration, first + i, next + row, xi, step, WATCHED && faulty && BAIFaultStops(&p.fault, row));
   }
 }
 
@@ -235,10 +230,7 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
 
     LocalSweeps<WATCHED, REFINED>(A, p, tile, most, loc_j, scale, faulty, s, y, ynext);
     Update<WATCHED, REFINED>(A, p, tile, iteration, x, next, scale, faulty, y);
-    if (WATCHED && p.counts.updates &&
-        !(faulty && p.fault.type == BAI_FAULT_BLOCKS && A.tile_rows <= A.block_size &&
-          Stops(A, p, BAIRowAt(A, tile, 0))))
-      CountUpdate(p, tile); /* the tile is a block that is not updated */
+    if (WATCHED && p.counts.updates) CountUpdate(p, tile);
   });
 }
 

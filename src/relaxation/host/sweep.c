@@ -64,12 +64,6 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
   return update;
 }
 
-/* Whether a row keeps its x because of faults, which may be NULL */
-static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
-{
-  return fault && BAIFaultStops(fault, row, BAIBlockOfRow(A, row));
-}
-
 /* b minus the products outside the block */
 static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
 {
@@ -143,7 +137,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
       ynext[i] = y[i] + local_omega * (sum * dinv[first + i] - y[i]);
     }
     for (BAIInt i = 0; u.fault && i < m; i++) {
-      if (Stops(u.fault, A, BAIRowAt(A, first + i))) ynext[i] = y[i];
+      if (BAIFaultStops(u.fault, BAIRowAt(A, first + i))) ynext[i] = y[i];
     }
     y     = ynext;
     ynext = swap;
@@ -155,21 +149,16 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     Value        xi_next = xi + u.omega * (refined ? y[i] / scale : y[i] - xi);
 
     if (before && u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
-    if (Stops(u.fault, A, row)) xi_next = xi;
+    if (u.fault && BAIFaultStops(u.fault, row)) xi_next = xi;
     if (before) before[row] = xi;
     BAIStore(u.next, row, xi_next);
   }
 }
 
-/* Counts updates of blocks, except those stopped by faults, when others can see them */
-static void Wrote(BAIState state, BAIInt first, BAIInt last, const BAIStep *step, BAIInt iteration)
+/* Counts updates of blocks when others can see them */
+static void Wrote(BAIState state, BAIInt first, BAIInt last)
 {
-  const BAIFault *fault = FaultOf(state, step, iteration);
-
-  for (BAIInt block = first; state->stats && block < last; block++) {
-    if (!fault || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block))
-      BAIHostStatsWrote(state->stats, block);
-  }
+  for (BAIInt block = first; state->stats && block < last; block++) BAIHostStatsWrote(state->stats, block);
 }
 
 /* Waits until the blocks that a block reads from have done as many global iterations as staleness requires; tickets are
@@ -206,7 +195,7 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
     for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
       if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
       IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
-      Wrote(state, block, block + 1, step, iteration);
+      Wrote(state, block, block + 1);
       BAIHostSendBlock(state, block);
     }
     atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
@@ -221,7 +210,7 @@ static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
 #pragma omp for schedule(dynamic, state->blocks_task)
     for (BAIInt block = 0; block < state->A.blocks; block++) {
       IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
-      Wrote(state, block, block + 1, step, iteration);
+      Wrote(state, block, block + 1);
     }
   }
 }
@@ -236,7 +225,7 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
       IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
     state->x    = state->next;
     state->next = swap;
-    Wrote(state, 0, state->A.blocks, step, iteration);
+    Wrote(state, 0, state->A.blocks);
   }
 }
 
@@ -271,7 +260,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
               BAIStore((Atomic *)state->x, row, BAILoad((Atomic *)state->next, row));
             }
           }
-          Wrote(state, first, last, step, iteration);
+          Wrote(state, first, last);
         }
       }
     }
