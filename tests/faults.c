@@ -197,7 +197,7 @@ int main(int argc, char **argv)
     test:
       suffix: host_mpi
       nsize: 2
-      args: -case lost_sync,lost_async_rows,seeds
+      args: -case lost_sync,lost_async,seeds
     test:
       suffix: cuda
       requires: baicuda

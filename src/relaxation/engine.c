@@ -86,8 +86,12 @@ FORWARD(Solve, solve, (BAIEngine engine, const BAITolerances *t, const BAIStep *
 FORWARD(Sums, sums, (BAIEngine engine, BAIReal *inside, BAIReal *outside), (engine->state, inside, outside))
 FORWARD(Shares, shares, (BAIEngine engine, BAIReal *share), (engine->state, share))
 FORWARD(Stats, stats, (BAIEngine engine, BAIStats *stats), (engine->state, stats))
-FORWARD(Wait, wait, (BAIEngine engine), (engine->state))
 FORWARD(Unbind, unbind, (BAIEngine engine), (engine->state))
+
+BAIStatus BAIEngineWait(BAIEngine engine)
+{
+  return engine->ops->wait ? engine->ops->wait(engine->state) : BAIStatusOf(BAI_OK);
+}
 
 BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_zero)
 {

@@ -32,7 +32,7 @@ BAIStatus BAISharedOpen(BAIBackend kind, const BAISharedHandle *handle, BAIShare
 
 void BAISharedOpened(BAIBackend kind, BAIShared *shared)
 {
-  if (shared->memory) kinds[kind]->opened(shared);
+  if (shared->memory && kinds[kind]->opened) kinds[kind]->opened(shared);
 }
 
 BAIStatus BAISharedClose(BAIBackend kind, BAIShared *shared)
@@ -50,5 +50,5 @@ BAIStatus BAISharedCopy(BAIBackend kind, void *to, const void *from, size_t byte
 
 BAIStatus BAISharedWait(BAIBackend kind, void *stream)
 {
-  return kinds[kind]->wait(stream);
+  return kinds[kind]->wait ? kinds[kind]->wait(stream) : BAIStatusOf(BAI_OK);
 }

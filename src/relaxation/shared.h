@@ -34,10 +34,10 @@ typedef struct {
   BAIStatus (*use)(int device);                                      /* see BAISharedUse() */
   BAIStatus (*create)(size_t bytes, BAIShared *, BAISharedHandle *); /* with a handle, all bytes are 0 */
   BAIStatus (*open)(const BAISharedHandle *, BAIShared *);
-  void (*opened)(BAIShared *); /* no further rank will open it */
+  void (*opened)(BAIShared *); /* no further rank will open it; NULL: nothing is to be done */
   BAIStatus (*close)(BAIShared *);
   BAIStatus (*copy)(void *to, const void *from, size_t bytes, void *stream);
-  BAIStatus (*wait)(void *stream);
+  BAIStatus (*wait)(void *stream); /* NULL: copies are done at once */
 } BAISharedOps;
 
 extern const BAISharedOps BAISharedHost, BAISharedCUDA;

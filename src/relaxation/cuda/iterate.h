@@ -92,19 +92,13 @@ static __device__ inline V BAILoadOther(const V *x)
   else return BAILoad(x);
 }
 
-/* Loads x of another rank, which may write it while mode async iterates */
-template <BAIOrder order, typename V>
-static __device__ inline V BAILoadGhost(const V *x)
-{
-  if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
-  else return BAILoadFar(x);
-}
-
-/* Loads x of a column outside the blocks */
+/* Loads x of a column outside the blocks. Another rank may write a ghost while mode async iterates */
 template <BAIOrder order, typename V>
 static __device__ inline V BAILoadColumn(const BAISliced &A, const V *x, const V *ghost, int col)
 {
-  return col < A.n ? BAILoadOther<order>(x + col) : BAILoadGhost<order>(ghost + (col - A.n));
+  if (col < A.n) return BAILoadOther<order>(x + col);
+  if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return ghost[col - A.n];
+  else return BAILoadFar(ghost + (col - A.n));
 }
 
 /* The padding of places without an entry: negative zero, as zero entries are positive */
@@ -147,21 +141,16 @@ typedef struct {
   bool      by_delta;
 } BAIOutside;
 
-static __device__ inline BAIOutside BAIOutsideByColumns(const BAISlice &S, int lane)
-{
-  return {S.off + lane,     S.by_delta ? S.off_j : S.off_j + lane,
-          BAI_LANES,        S.by_delta ? 1 : BAI_LANES,
-          (int)S.off_width, S.by_delta != 0};
-}
-
 /* Where the entries of a lane's row outside its block are: row by row if the slice is packed (see off_first), otherwise
    in columns. S must be A.slice[slice] */
 static __device__ inline BAIOutside BAIOutsideOf(const BAISliced &A, const BAISlice &S, int slice, int lane)
 {
   const int *first = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;
 
-  if (!A.off_first || first[0] < 0) return BAIOutsideByColumns(S, lane);
-
+  if (!A.off_first || first[0] < 0)
+    return {S.off + lane,     S.by_delta ? S.off_j : S.off_j + lane,
+            BAI_LANES,        S.by_delta ? 1 : BAI_LANES,
+            (int)S.off_width, S.by_delta != 0};
   return {S.off + first[0], S.off_j + first[0], 1, 1, first[1] - first[0], false};
 }
 

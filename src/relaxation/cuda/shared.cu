@@ -83,10 +83,6 @@ static BAIStatus Open(const BAISharedHandle *handle, BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-static void Opened(BAIShared *)
-{
-}
-
 static BAIStatus Close(BAIShared *shared)
 {
   if (shared->made) CUDATry(cudaFree(shared->memory));
@@ -110,7 +106,6 @@ extern "C" const BAISharedOps BAISharedCUDA = {.device = Device,
                                                .use    = BAICUDASetDevice,
                                                .create = Create,
                                                .open   = Open,
-                                               .opened = Opened,
                                                .close  = Close,
                                                .copy   = Copy,
                                                .wait   = Wait};

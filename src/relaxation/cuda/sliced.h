@@ -9,12 +9,7 @@ static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
   return BAIRowAt(A, slice / A.tile_slices, (slice % A.tile_slices) * BAI_LANES + lane);
 }
 
-/* The place of a lane of a slice; the block of a place, and that of a lane whose row is row, or -1 if that is */
-static __device__ inline int PlaceOfLane(const BAISliced &A, int slice, int lane)
-{
-  return slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane;
-}
-
+/* The block of a place, and that of a lane whose row is row, or -1 if that is */
 static __device__ inline int BlockAt(const BAISliced &A, int place)
 {
   return A.home ? A.home[place] : place / A.block_size;
@@ -22,7 +17,7 @@ static __device__ inline int BlockAt(const BAISliced &A, int place)
 
 static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane, int row)
 {
-  return row < 0 ? -1 : BlockAt(A, PlaceOfLane(A, slice, lane));
+  return row < 0 ? -1 : BlockAt(A, slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane);
 }
 
 /* The place of a column of the square part of the matrix if it is in a block, also in its overlap; otherwise -1 */

@@ -192,13 +192,6 @@ static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Nothing runs in the background */
-static BAIStatus Wait(BAIState state)
-{
-  (void)state;
-  return BAIStatusOf(BAI_OK);
-}
-
 static void TellInfo(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
@@ -239,7 +232,6 @@ const BAIBackendOps BAIBackendHost = {
   .worked     = BAIHostWorked,
   .disconnect = BAIHostDisconnect,
   .unbind     = UnbindVectors,
-  .wait       = Wait,
   .info       = TellInfo,
   .destroy    = DestroyState,
   .noise      = Noise,

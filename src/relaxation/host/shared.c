@@ -90,7 +90,6 @@ static BAIStatus CloseObject(BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Copies at once, so there is nothing to wait for */
 static BAIStatus Copy(void *to, const void *from, size_t bytes, void *stream)
 {
   (void)stream;
@@ -98,15 +97,8 @@ static BAIStatus Copy(void *to, const void *from, size_t bytes, void *stream)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Wait(void *stream)
-{
-  (void)stream;
-  return BAIStatusOf(BAI_OK);
-}
-
 const BAISharedOps BAISharedHost = {.create = CreateObject,
                                     .open   = OpenObject,
                                     .opened = UnlinkObject,
                                     .close  = CloseObject,
-                                    .copy   = Copy,
-                                    .wait   = Wait};
+                                    .copy   = Copy};
