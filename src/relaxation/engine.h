@@ -226,7 +226,7 @@ typedef struct {
   double (*worked)(BAIState); /* time in seconds from exchanges to the end of the sweeps that followed, in total */
   BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
-  BAIStatus (*wait)(BAIState); /* NULL: nothing runs in the background */
+  BAIStatus (*wait)(BAIState);                                      /* NULL: nothing runs in the background */
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL if there is no choice */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);

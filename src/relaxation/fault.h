@@ -1,4 +1,4 @@
-/* Simulated faults (H. Anzt's thesis, Section 4.5). The rows that they hit are a pure function of the seed and the row */
+/* Simulated faults (H. Anzt's thesis, Section 4.5). Whether they hit a row depends on the seed and the row only */
 #pragma once
 
 #include "../common/hash.h"
