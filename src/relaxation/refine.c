@@ -131,6 +131,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(BAIIterate(bai, b, x, PETSC_TRUE, count, &step, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(BAINeedWork(bai, bai->relax.A));
   PetscCall(IsKnown(f, b, x, &same));
   if (!same || guess_zero) {
     if (guess_zero) PetscCall(VecZeroEntries(x));

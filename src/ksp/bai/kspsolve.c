@@ -75,6 +75,7 @@ PetscErrorCode KSPBAIPrepare(KSP ksp)
     PetscCall(VecDestroy(&k->bai.r));
     PetscCall(VecDestroy(&k->bai.c));
     PetscCall(VecDestroy(&k->weights));
+    PetscCall(BAIRefinementReset(&k->bai)); /* its residual is in bai.r */
   }
   PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* until set-up is complete */
   if (!same) {
