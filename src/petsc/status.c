@@ -1,8 +1,6 @@
-/* Conversion of an engine's status to a PETSc error, and the events of -log_view */
+/* Conversion of an engine's status to a PETSc error */
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
-
-PetscLogEvent BAI_SetUp, BAI_Coarsen, BAI_Galerkin, BAI_Fill, BAI_Factor, BAI_Sweep, BAI_Residual, BAI_Cycle;
 
 /* Raises a PETSc error for a status other than BAI_OK, on this rank only; BAIAgree() takes it to the others */
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)

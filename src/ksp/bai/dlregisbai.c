@@ -1,6 +1,8 @@
 /* Registration, for libraries that are linked or loaded by -dll_append */
 #include "../../petsc/baiimpl.h"
 
+PetscLogEvent BAI_SetUp, BAI_Coarsen, BAI_Galerkin, BAI_Fill, BAI_Factor, BAI_Sweep, BAI_Residual, BAI_Cycle;
+
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
 /*@C

@@ -1,6 +1,6 @@
 /*
    Reproducible sums over all rows: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks, by adding up the
-   entries of all slices, as padding is zero. And the sums of all pieces of long rows, a warp for each piece
+   entries of all slices, as padding is zero
 */
 #include "pieces.h"
 #include <algorithm>
@@ -10,33 +10,6 @@ enum {
 };
 
 static const BAIOrder AT_REST = BAI_FLAGS; /* x does not change meanwhile, so it is read as if flags ensured that */
-
-/* Sums piece k, all of whose entries are loaded at once */
-template <typename Sum, typename V>
-static __device__ __forceinline__ void SumPiece(const BAISliced &A, int k, const void *x, const void *ghost)
-{
-  const Sum sum = BAISumPiece<AT_REST, Sum, V, BAI_PIECE / BAI_LANES>(A, A.piece[k], static_cast<const V *>(x),
-                                                                      static_cast<const V *>(ghost));
-
-  if (threadIdx.x % BAI_LANES == 0) static_cast<Sum *>(A.piece_sum)[k] = sum;
-}
-
-static __global__ void Pieces(BAISliced A, bool native, const void *x, const void *ghost)
-{
-  const int k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-
-  if (k >= A.pieces) return;
-  if (!A.single) SumPiece<BAIScalar, BAIScalar>(A, k, x, ghost);
-  else if (native) SumPiece<BAIScalar, BAISingle>(A, k, x, ghost);
-  else SumPiece<BAISingle, BAISingle>(A, k, x, ghost);
-}
-
-BAIStatus BAIPiecesRun(BAIState state, const void *x, bool native)
-{
-  return state->A.pieces
-    ? BAILaunchThreads(state->stream, (long long)state->A.pieces * BAI_LANES, Pieces, state->A, native, x, state->ghost)
-    : BAIStatusOf(BAI_OK);
-}
 
 /* Sets partial of a slice, by a warp, to the sum of |b - A x|^2 over its own rows; called after BAIPiecesRun() */
 template <typename Columns, typename V>
