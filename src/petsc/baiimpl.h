@@ -95,7 +95,9 @@ typedef enum {
   BAI_OF_BOTH,
   BAI_OF_EITHER
 } BAIOptionOf;
-PETSC_INTERN const char *BAIFirstGiven(const BAI *, BAIOptionOf);
+PETSC_INTERN const char    *BAIFirstGiven(const BAI *, BAIOptionOf);
+PETSC_INTERN PetscErrorCode BAIOptionIsGiven(const BAI *, const char field[], PetscBool *);
+PETSC_INTERN PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[]);
 /* The first option of this method that the user gave, or NULL */
 static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
 {

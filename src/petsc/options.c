@@ -277,6 +277,16 @@ static PetscErrorCode Find(const BAIFace *face, const char field[], size_t *k)
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No option %s", field);
 }
 
+PetscErrorCode BAIOptionIsGiven(const BAI *bai, const char field[], PetscBool *is)
+{
+  size_t k;
+
+  PetscFunctionBegin;
+  PetscCall(Find(bai->face, field, &k));
+  *is = (PetscBool)(bai->asked >> k & 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sets an option and notes that the user gave it, if the object is of the type of face, otherwise nothing */
 PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char field[], const void *value)
 {
@@ -293,6 +303,28 @@ PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscCall(PetscMemcpy(FieldOf(&all[k], OptionsOf(bai)), value, SizeOf(all[k].kind)));
   bai->asked |= (uint64_t)1 << k;
   BAIChanged(bai);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Passes the value of an option of a KSP on to its PC, whose range may be smaller. The option does not count as given
+   for the PC, and an error names the key of the KSP */
+PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[])
+{
+  const void *value;
+  size_t      from, to;
+  char        name[PETSC_MAX_OPTION_NAME], text[64], allowed[128];
+
+  PetscFunctionBegin;
+  PetscCall(Find(ksp->face, field, &from));
+  PetscCall(Find(pc->face, field, &to));
+  value = FieldOf(&all[from], OptionsOf(ksp));
+  PetscCall(BAIOptionName(ksp, field, name, sizeof(name)));
+  PetscCall(ValueText(&all[to], PETSC_FALSE, value, text, sizeof(text)));
+  PetscCall(Allowed(&all[to], pc->face->number, allowed, sizeof(allowed)));
+  PetscCheck(IsRight(&all[to], PETSC_FALSE, value), PetscObjectComm(ksp->obj), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s %s with a PC of type %s: must be %s", name, text, pc->face->type, allowed);
+  PetscCall(PetscMemcpy(FieldOf(&all[to], OptionsOf(pc)), value, SizeOf(all[to].kind)));
+  BAIChanged(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

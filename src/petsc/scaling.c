@@ -54,8 +54,8 @@ PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *di
 }
 
 /* Computes the defect of w: the root mean square of |(A w)_i| / (|a_ii| w_i) over all rows, where those with a zero
-   diagonal entry count as 0 */
-static PetscErrorCode Defect(Mat A, Vec w, PetscReal *defect)
+   diagonal entry count as 0. d has |a_ii| */
+static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
 {
   Vec      Aw, dw;
   PetscInt n;
@@ -64,9 +64,7 @@ static PetscErrorCode Defect(Mat A, Vec w, PetscReal *defect)
   PetscCall(VecDuplicate(w, &Aw));
   PetscCall(VecDuplicate(w, &dw));
   PetscCall(MatMult(A, w, Aw));
-  PetscCall(MatGetDiagonal(A, dw));
-  PetscCall(VecAbs(dw));
-  PetscCall(VecPointwiseMult(dw, w, dw));
+  PetscCall(VecPointwiseMult(dw, w, d));
   PetscCall(VecReciprocal(dw)); /* zeros stay zero */
   PetscCall(VecPointwiseMult(Aw, Aw, dw));
   PetscCall(VecNorm(Aw, NORM_2, defect));
@@ -81,13 +79,16 @@ static PetscErrorCode Defect(Mat A, Vec w, PetscReal *defect)
 /* Computes the defect of the constant, never zero: near zero for elliptic equations, near 1 if rows are dominant */
 PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
 {
-  Vec one;
+  Vec d, one;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &one, NULL));
+  PetscCall(MatCreateVecs(A, &one, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecAbs(d));
   PetscCall(VecSet(one, 1.0));
-  PetscCall(Defect(A, one, defect));
+  PetscCall(Defect(A, d, one, defect));
   *defect = PetscMax(*defect, PETSC_MACHINE_EPSILON);
+  PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,20 +190,23 @@ static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
    random signs r, |(A r)_i| estimates the 2-norm of row i */
 static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
 {
-  Vec          r;
+  Vec          d, r;
   PetscScalar *sign;
   PetscInt     n, first;
   PetscReal    size;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &r, NULL));
+  PetscCall(MatCreateVecs(A, &r, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecAbs(d));
   PetscCall(VecGetLocalSize(r, &n));
   PetscCall(VecGetOwnershipRange(r, &first, NULL));
   PetscCall(VecGetArrayWrite(r, &sign));
   for (PetscInt i = 0; i < n; i++) sign[i] = BAIHash((uint64_t)(first + i)) & 1 ? -1 : 1;
   PetscCall(VecRestoreArrayWrite(r, &sign));
-  PetscCall(Defect(A, r, &size));
+  PetscCall(Defect(A, d, r, &size));
   *has = (PetscBool)(size > units_defect);
+  PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -222,7 +226,7 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w
   PetscCall(VecAbs(d));
   if (fields == 1) PetscCall(VecSet(w, 1.0));
   else PetscCall(BAIConstantsOfFields(d, fields, w, differ));
-  PetscCall(Defect(A, w, defect));
+  PetscCall(Defect(A, d, w, defect));
   if (*defect > units_defect && smooth) PetscCall(Smooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);

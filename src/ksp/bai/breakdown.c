@@ -10,18 +10,23 @@ const char KSPBAIStallText[] =
    matrix itself is not finite. The ranks agree, as those without rows have no levels */
 static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
 {
+  enum {
+    NONE,
+    SINGLE,
+    NO_NUMBERS /* in the matrix, in any precision */
+  };
   const KSP_BAI     *k     = (KSP_BAI *)ksp->data;
   const BAIHierarchy h     = k->mg ? k->mg->hierarchy : NULL;
-  int                found = 0; /* 1: levels in single precision, 2: of a matrix that is not finite */
+  int                found = NONE;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (!h || k->runner == BAI_BY_CHIP || h->backend != BAI_BACKEND_CUDA || h->not_single ||
       h->options.single != PETSC_BOOL3_UNKNOWN || KSPBAIIsFixed(ksp))
     PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->info.single) found = PetscIsInfOrNanReal((PetscReal)h->info.norm) ? 2 : 1;
+  if (h->info.single) found = PetscIsInfOrNanReal((PetscReal)h->info.norm) ? NO_NUMBERS : SINGLE;
   PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &found));
-  *is = (PetscBool)(found == 1);
+  *is = (PetscBool)(found == SINGLE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,10 +54,10 @@ static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 
 /*
    Handles the end of a method that broke down, stalls or makes no progress; x is the last good one. Notes in k and the
-   hierarchy of the PC what the choice of the next method depends on, and sets outcome to BAI_AGAIN: with levels in
-   single precision, which the next set-up makes of PETSc's, from the present x. If no method is left, as this is the
-   last one or the user named it, or it is the best one for a system that stalls, outcome is BAI_ENDS and the reason
-   KSP_DIVERGED_BREAKDOWN
+   hierarchy of the PC what the choice of the next method depends on, and sets outcome to BAI_AGAIN. If single, the next
+   method is the same one, with levels in PETSc's precision instead of single precision. If no method is left, as this
+   is the last one or the user named it, or it is the best one for a system that stalls, outcome is BAI_ENDS and the
+   reason KSP_DIVERGED_BREAKDOWN
 */
 static PetscErrorCode BreakDown(KSP ksp, PetscBool single, BAILevelsReason end, BAIOutcome *outcome)
 {

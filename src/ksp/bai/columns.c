@@ -48,6 +48,7 @@ static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, PetscInt count, BAILe
   const PetscScalar  *b;
   PetscScalar        *x;
   PetscMemType        bmem, xmem;
+  PetscBool           there;
   PetscInt            to_b, to_x;
   BAIStatus           status = BAIStatusOf(BAI_OK);
   BAILevelsSolution  *s      = NULL;
@@ -58,7 +59,9 @@ static PetscErrorCode SolveByEngine(KSP ksp, Mat B, Mat X, PetscInt count, BAILe
   PetscCall(MatDenseGetLDA(X, &to_x));
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
   PetscCall(MatDenseGetArrayAndMemType(X, &x, &xmem));
-  if (!PetscMemTypeDevice(bmem) == !h->device && !PetscMemTypeDevice(xmem) == !h->device) {
+  if (h->device) there = (PetscBool)(PetscMemTypeDevice(bmem) && PetscMemTypeDevice(xmem));
+  else there = (PetscBool)(PetscMemTypeHost(bmem) && PetscMemTypeHost(xmem));
+  if (there) {
     const BAIColumns c = {(BAIInt)count, (const BAIScalar *)b, (BAIScalar *)x, (BAIInt)to_b, (BAIInt)to_x};
 
     PetscCall(PetscCalloc1(count, &s));

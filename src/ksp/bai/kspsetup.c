@@ -306,22 +306,6 @@ static void Defer(KSP ksp)
   ksp->pc->failedreason                           = PC_NOERROR;
 }
 
-/* Passes local_iters of this KSP on to its PCBAIMG, whose range is smaller */
-static PetscErrorCode PassLocalIters(const BAI *bai, BAI *mg)
-{
-  const PetscInt its = bai->options.local_iters, most = 1000; /* as in ../../pc/baimg/options.def */
-  char           name[PETSC_MAX_OPTION_NAME];
-
-  PetscFunctionBegin;
-  PetscCall(BAIOptionName(bai, "local_iters", name, sizeof(name)));
-  PetscCheck(its <= most, PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s %" PetscInt_FMT " with a PC of type " PCBAIMG ": must be at least 1 and at most %" PetscInt_FMT, name,
-             its, most);
-  mg->hierarchy->options.local_iters = its;
-  BAIChanged(mg);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sets up the PC as PETSc does, including a PCBAIMG that has deferred it, which also gets the backend, the exchange and
    local_iters of this KSP */
 static PetscErrorCode SetUpPC(KSP ksp)
@@ -331,12 +315,13 @@ static PetscErrorCode SetUpPC(KSP ksp)
 
   PetscFunctionBegin;
   if (mg) {
-    const BAIHierarchy h = mg->hierarchy;
+    const BAIHierarchy h     = mg->hierarchy;
+    PetscBool          given = PETSC_FALSE;
 
     h->deferred = PETSC_FALSE;
     if (h->single == BAI_SINGLE_HERMITIAN) h->single = BAI_SINGLE_IN_RANGE; /* our methods keep the residual itself */
-    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !BAIOptionsGiven(mg, BAI_OF_BOTH))
-      PetscCall(PassLocalIters(&k->bai, mg));
+    if (mg->asked) PetscCall(BAIOptionIsGiven(mg, "local_iters", &given));
+    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) PetscCall(BAIPassOption(&k->bai, mg, "local_iters"));
     mg->options.backend  = k->bai.options.backend;
     mg->options.exchange = k->bai.options.exchange;
   }
