@@ -261,9 +261,9 @@ def across(filename):
         ] = row
     run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
     out = [
-        f"Each part was measured on one host, with these GPUs and commits: {'; '.join(run)}. The column of one GPU has"
-        " milliseconds, the others the time over that of one GPU. Iterations are in brackets where they depend on the"
-        " number of GPUs."
+        f"All GPUs of a table were in one host. The tables are of these GPUs and commits: {'; '.join(run)}. The column"
+        " of one GPU has milliseconds; the other columns have the time divided by that of one GPU. Iterations are in"
+        " brackets where they depend on the number of GPUs."
     ]
     for part, title, words in PARTS:
         counts = sorted({ranks for by in found.get(part, {}).values() for ranks in by})

@@ -45,8 +45,8 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
 }
 
 /* Sets the KSP's its and rnorm, logs and monitors the norm, and calls the convergence test, which sets the reason. It
-   is not convergence if the norm is above the goal. norm is that of the scaled system. If x may be looked at, it is in
-   the user's vector meanwhile, without the scale */
+   is not convergence if the norm is above the goal. norm is the residual norm of the scaled system. If a monitor or the
+   convergence test may read x, the user's vector has x without the scale while they run */
 static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal norm)
 {
   const KSP       ksp   = w->ksp;

@@ -178,8 +178,9 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
 }
 
 /*
-   Does the whole solve in one run, without monitors. A zero guess is tested afterwards, as that needs the host. The
-   test of another guess finds the norm that tolerances are relative to: mostly ||b||, but it can be that of the guess
+   Does the whole solve in one run, without monitors. The convergence test sees a zero guess only after the run, as the
+   test needs the host. It sees another guess before the run, and then sets ksp->rnorm0, to which tolerances are
+   relative: ||b||, or if the user asked for it the residual norm of the guess
 */
 static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 {

@@ -303,17 +303,17 @@ static BAIStatus Match(BAILevelsState state, const BAIRows &A, const int *rows, 
   return BAIStatusOf(BAI_OK);
 }
 
-/* The matrix of a pass and the numbers of its pairs and single rows: pair gets those of the n rows, or -1 for a row in
-   no aggregate, unless it is NULL; the numbers in aggregate of the rows of the level, unless it is NULL, are rows of
-   the matrix, and become those of their pairs. number is the prefix sum of the root of Accept(). If field is not NULL,
-   next gets the fields of pairs. If listed is not NULL, it gets the two rows of each pair, the second of which is -1
-   for a single row, and behind the last one -1 and -1; rows that have joined a pair are not listed */
+/* The pairs and single rows of the matrix of a pass, for NumberPairs(). Arrays that may be NULL are then not used */
 struct Pairs {
-  const int *mate, *number;
-  int        n, rows;
-  int       *pair, *aggregate;
-  const int *field;
-  int       *next, *listed;
+  const int *mate, *number; /* mate of BAIMatching; prefix sum of the root of Accept() */
+  int        n, rows;       /* rows of the matrix, and of the level */
+  int       *pair;          /* NULL, or gets the number of each row's pair, or -1 for a row in no aggregate */
+  int       *aggregate;     /* NULL, or has the row of the matrix of each row of the level, and gets that row's pair */
+  const int *field;         /* NULL, or the field of each row */
+  int       *next;          /* gets the fields of pairs */
+  /* NULL, or gets the two rows of each pair, the second of which is -1 for a single row, and behind the last pair -1
+     and -1; rows that have joined a pair are not listed */
+  int *listed;
 };
 
 /* The number of the pair of a row, or -1 */
