@@ -290,7 +290,8 @@ static PetscErrorCode TestSmoother(Mat A, BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Many more iterations than it takes: what corrections learn where rounding is reached spoils no later solve */
+/* Many more iterations than it takes: what corrections learn where rounding is reached spoils no later solve, nor do
+   options that are read again */
 static PetscErrorCode TestAgain(Mat A, BAIMode mode)
 {
   Vec       b, x;
@@ -302,6 +303,7 @@ static PetscErrorCode TestAgain(Mat A, BAIMode mode)
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(Create(A, mode, BAI_PRECISION_SINGLE, BAI_REFINE_SYNC, &ksp));
   for (int solve = 0; solve < 3; solve++) {
+    if (solve == 2) PetscCall(KSPSetFromOptions(ksp));
     PetscCall(VecZeroEntries(x));
     PetscCall(Iterate(ksp, 300, b, x));
     PetscCall(TrueResidualNorm(A, b, x, &norm));
