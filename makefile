@@ -244,11 +244,12 @@ nondeterminism: $(B)/tests/bench/nondeterminism
 	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
 	@ls $(B)/nondeterminism.csv
 
-# KSPBAI with many levels beside CG with PCBAIMG, hypre, PCGAMG and PCJACOBI: docs/multigrid.md. With coefficients that
+# KSPBAI with many levels beside CG with PCBAIMG, hypre, PCGAMG and PCJACOBI: docs/performance.md. With coefficients that
 # jump by 10^6, rounding does not let b - A x become much smaller than 1e-6
 MULTIGRID_HOST = -matrix laplace3d,fv3,laplace3d27,anisotropic -n 64,500,40,300
-MULTIGRID_GPU  = -matrix jumps,jumps,laplace3d,laplace3d,laplace3d,fv3,fv3,fv3,laplace3d27,anisotropic,powerlaw \
-  -n 64,128,100,200,300,1000,2000,4000,100,500,1000000 -rtol 1e-6,1e-6,1e-10
+multigrid_3d   = laplace3d,laplace3d,laplace3d,laplace3d,laplace3d27
+MULTIGRID_GPU  = -matrix jumps,jumps,elasticity,$(multigrid_3d),fv3,fv3,fv3,anisotropic,powerlaw,fv1,convection2d \
+  -n 64,128,40,48,100,200,300,100,1000,2000,4000,500,1000000,0,500 -rtol 1e-6,1e-6,1e-8,1e-10
 multigrid: $(B)/tests/bench/multigrid
 	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(if $(on_gpu),$(MULTIGRID_GPU),$(MULTIGRID_HOST))) \
 	  -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -date $$(date +%F) -csv $(B)/multigrid.csv
@@ -578,7 +579,7 @@ help:
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
 	@echo 'multigrid  KSPBAI with many levels beside CG with PCGAMG and others; GPU=1: on the GPU;' \
-	  'HYPRE_DIR=$$(config/hypre.sh): and hypre'
+	  'HYPRE_DIR=$$(config/hypre.sh SOURCES): and hypre'
 	@echo 'columns    times of many right-hand sides at once, by KSPMatSolve(); GPU=1: on the GPU'
 	@echo 'coarse   geometric multigrid with each solver of the coarse grid; GPU=1: on the GPU'
 	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
