@@ -356,7 +356,7 @@ static PetscErrorCode TestExhausted(const char *take(void), const char *give_bac
 }
 
 /* PETSc's stream is captured: solvers refuse, set up or not, and leave the capture as it is; afterwards they work */
-static PetscErrorCode TestCapture(int global)
+static PetscErrorCode TestCapture(int global, BAIMethod method, PetscInt n)
 {
   const char *const words = "cannot be captured into a CUDA graph";
   System            s[2]; /* one is set up before, the other is not */
@@ -369,7 +369,10 @@ static PetscErrorCode TestCapture(int global)
   PetscCall(BAIGetDevice(0, &device, &stream));
   PetscCheck(stream, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The default stream cannot be captured: run with -root_device_context_stream_type nonblocking");
-  for (int k = 0; k < 2; k++) PetscCall(SystemCreate("laplace2d", 30, BAI_MODE_ASYNC, &s[k]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(SystemCreate("laplace2d", n, BAI_MODE_ASYNC, &s[k]));
+    PetscCall(KSPBAISetMethod(s[k].ksp, method));
+  }
   PetscCall(ExpectRight(&s[0], "before"));
   PetscCall(NewPC(s[0].A, PCBAI, &pc));
   PetscCall(PCBAISetBackend(pc, backend));
@@ -601,7 +604,11 @@ int main(int argc, char **argv)
   }
   /* what takes long, breaks the device, or needs a stream of PETSc's own runs only if it is asked for */
   for (int global = 0; cuda && check.wanted[0] && global < 2; global++) {
-    if (Case("captured_%s", global ? "global" : "thread")) PetscCall(TestCapture(global));
+    const char *const where = global ? "global" : "thread";
+
+    if (Case("captured_%s", where)) PetscCall(TestCapture(global, BAI_METHOD_RELAXATION, 30));
+    if (Case("captured_chip_%s", where)) PetscCall(TestCapture(global, BAI_METHOD_KRYLOV, 30));
+    if (Case("captured_levels_%s", where)) PetscCall(TestCapture(global, BAI_METHOD_KRYLOV, 700));
   }
   if (cuda && check.wanted[0] && Case("streams")) PetscCall(TestPetscStreams());
   if (cuda && check.wanted[0] && Case("stalled_generic")) PetscCall(TestStalled(BAI_KERNEL_GENERIC, 60000, 32, 200000));

@@ -329,6 +329,7 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
   if (!code) code = BAIGetMatrix(r->backend, Ad, Ao, nghost, &r->M, &r->device);
   PetscCall(BAIGatheredFind(bai, Ad, Ao, r->backend, &r->p, code ? NULL : &r->M, &r->gathered));
   if (r->gathered.wanted) r->p.first = r->p.all = 0;
+  if (!code) code = BAICheckReady(bai, r->backend, r->p.device, r->p.stream);
   if (!code) code = CompareRequest(bai, given, r, work);
   code = BAIAgree(bai, code, work);
   if (r->M.B.i) PetscCall(BAIRestoreRows(r->backend, Ao, &(BAICSR){r->M.B.i, r->M.B.j, r->M.B.a}));

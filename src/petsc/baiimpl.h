@@ -148,6 +148,7 @@ PETSC_INTERN PetscErrorCode BAISetUpTransposed(BAI *, BAI **);
 
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
+PETSC_INTERN PetscErrorCode BAICheckReady(BAI *, BAIBackend, int device, void *stream);
 
 /* vec.c */
 typedef enum {

@@ -1,5 +1,6 @@
 /* Conversion of an engine's status to a PETSc error */
 #include "baiimpl.h"
+#include "../relaxation/shared.h"
 #include <petsc/private/petscimpl.h>
 
 /* Raises a PETSc error for a status other than BAI_OK, on this rank only; BAIAgree() takes it to the others */
@@ -27,4 +28,21 @@ PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
   PetscCheck(status.code != BAI_ERR_PEERS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_exchange %s: %s: %s", face,
              BAIExchanges[bai->options.exchange], status.what, status.why);
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Backend %s: %s", backend, BAICodeString(status.code));
+}
+
+/* Makes the device of this rank current, and raises an error, on this rank only, if the backend cannot work, as its
+   stream is being captured. The question for the capture would otherwise open the device that is current */
+PetscErrorCode BAICheckReady(BAI *bai, BAIBackend backend, int device, void *stream)
+{
+  const BAIBackend used   = bai->relax.use.backend;
+  BAIStatus        status = BAISharedUse(backend, device);
+  PetscErrorCode   code;
+
+  PetscFunctionBegin;
+  if (!status.code) status = BAIBackendIsReady(backend, stream);
+  bai->relax.use.backend = backend; /* for the error message */
+  code                   = BAICheckStatus(bai, status);
+  bai->relax.use.backend = used;
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

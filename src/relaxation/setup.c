@@ -145,7 +145,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)m.A)));
   mine = BAIChoose(bai, m.square, &choice);
   if (!mine && !bai->relax.engine) bai->relax.use.backend = choice.backend; /* for error messages */
-  if (!mine) mine = BAICheckStatus(bai, BAIBackendIsReady(choice.backend, choice.p.stream));
+  if (!mine) mine = BAICheckReady(bai, choice.backend, choice.p.device, choice.p.stream);
   if (!mine) mine = CompareChoice(bai, &m, &choice, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work != BAI_WORK_NONE) {

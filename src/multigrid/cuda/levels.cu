@@ -229,11 +229,12 @@ BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BA
 }
 
 /* Lets b and x refer to copies of the caller's vectors that kernels can read, if necessary, and b to a copy of -b if
-   the levels belong to -A. x is copied only if x_matters */
+   the levels belong to -A. x is copied only if x_matters. BAI_ERR_CAPTURE if the stream is being captured */
 static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x, bool x_matters)
 {
   const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
 
+  BAITry(BAICUDAIsReady(state->s.stream));
   if (state->staged) {
     CUDATry(cudaMemcpyAsync(state->b, *b, bytes, cudaMemcpyHostToDevice, state->s.stream));
     if (x_matters) CUDATry(cudaMemcpyAsync(state->x, *x, bytes, cudaMemcpyHostToDevice, state->s.stream));
@@ -298,13 +299,14 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
 }
 
 /* Sets c to the given columns, or if they are on the host to copies in room, one after the other; x is copied only if
-   x_matters */
+   x_matters. BAI_ERR_CAPTURE if the stream is being captured */
 static BAIStatus TakeInColumns(BAILevelsState state, const BAIColumns *given, bool x_matters, BAITemporary *room,
                                BAIColumns *c)
 {
   const size_t n = (size_t)state->level[0].A.n, bytes = n * sizeof(BAIScalar), count = (size_t)given->count;
 
   *c = *given;
+  BAITry(BAICUDAIsReady(state->s.stream));
   if (!state->staged) return BAIStatusOf(BAI_OK);
   BAITry(room->Allocate(&state->s, 2 * count * bytes));
   BAIScalar *const b = static_cast<BAIScalar *>(room->p), *const x = b + count * n;
