@@ -82,14 +82,14 @@ static BAIStatus Launch(BAIChip *chip, const BAIChipParts &parts, BAIChipBuffers
   const size_t half        = BAI_CHIP_BUFFERS / 2 * PlacesOf(parts);
   void        *arguments[] = {p};
 
-  p->A         = parts.A;
-  p->words     = buffers->words;
-  p->left      = buffers->left;
-  p->exchange  = buffers->exchange + (buffers->odd ? half : 0);
-  p->other     = buffers->exchange + (buffers->odd ? 0 : half);
-  buffers->odd = !buffers->odd;
+  p->A        = parts.A;
+  p->words    = buffers->words;
+  p->left     = buffers->left;
+  p->exchange = buffers->exchange + (buffers->odd ? half : 0);
+  p->other    = buffers->exchange + (buffers->odd ? 0 : half);
   CUDATry(cudaLaunchCooperativeKernel(parts.kernel, dim3((unsigned)parts.A.parts, (unsigned)systems),
                                       dim3((unsigned)parts.threads), arguments, parts.shared, chip->context->stream));
+  buffers->odd = !buffers->odd; /* not after a launch that has failed, which made no buffers look old */
   return BAIStatusOf(BAI_OK);
 }
 
