@@ -335,7 +335,8 @@ static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
                        sequence);
 }
 
-/* Waits until the device has reported this sequence number */
+/* Waits until the device has reported this sequence number; BAI_ERR_ABSENT if another rank did not take part in a sum,
+   which then is wrong */
 static BAIStatus WaitFor(BAILevelsState state, int sequence)
 {
   volatile int *told = &ProgressOf(state, sequence)->sequence;
@@ -350,7 +351,7 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
     (void)cudaGetLastError();
   }
   std::atomic_thread_fence(std::memory_order_acquire);
-  return BAIStatusOf(BAI_OK);
+  return BAIStatusOf((BAICode) * (const volatile int *)&state->told->stalled);
 }
 
 /* Computes the norms of D^-1 r and D^-1 b, and waits for them */
