@@ -304,7 +304,8 @@ static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int odd, 
 
 /* Sends x, then the number of the exchange to the flags of the other ranks; receives x of ghosts when all of them have
    arrived. All thread blocks must run at the same time */
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(Numbers numbers, BAIDeviceHalo h, const void *x,
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS,
+                                    BAI_EXCHANGE_EACH) void ExchangeFar(Numbers numbers, BAIDeviceHalo h, const void *x,
                                                                         void *ghosts, const int *done,
                                                                         unsigned *arrived, int *stalled,
                                                                         int *stalled_host)
@@ -344,11 +345,11 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void ExchangeFar(Numbers 
 static BAIStatus Directly(BAILevelsState state, Numbers numbers, const BAIDeviceHalo &h, const void *x, void *ghosts,
                           const int *done)
 {
-  const int each = BAI_SOLVE_THREADS * BAI_EXCHANGE_AT_ONCE, most = h.sends > h.ghosts ? h.sends : h.ghosts,
-            blocks = (int)BAIGrid(most, each).x;
+  const int each = BAI_SOLVE_THREADS * BAI_EXCHANGE_AT_ONCE, longest = h.sends > h.ghosts ? h.sends : h.ghosts;
+  const int wanted = (int)BAIGrid(longest, each).x, room = state->s.processors * BAI_EXCHANGE_EACH,
+            most = room < BAI_EXCHANGE_BLOCKS ? room : BAI_EXCHANGE_BLOCKS;
 
-  BAITry(BAIFollowWith(state->s, ExchangeFar,
-                       dim3((unsigned)(blocks < BAI_EXCHANGE_BLOCKS ? blocks : BAI_EXCHANGE_BLOCKS)), BAI_SOLVE_THREADS,
+  BAITry(BAIFollowWith(state->s, ExchangeFar, dim3((unsigned)(wanted < most ? wanted : most)), BAI_SOLVE_THREADS,
                        numbers, h, x, ghosts, done, state->arrived, state->stalled, &state->told->stalled));
   return BAIStatusOf(state->told->stalled ? BAI_ERR_ABSENT : BAI_OK);
 }

@@ -51,8 +51,9 @@ enum {
   BAI_EXACT_THREADS = 512,
   BAI_SOLVE_THREADS = 256,
   BAI_SOLVE_WAVES   = 8,
-  /* Exchange between ranks: x that a thread has in flight, and number of thread blocks, all of which must run at the
-     same time */
+  /* Exchange between ranks: x that a thread has in flight; largest number of thread blocks, all of which must run at
+     the same time, and largest number for each multiprocessor, of which part of a device may have few */
   BAI_EXCHANGE_AT_ONCE = 4,
-  BAI_EXCHANGE_BLOCKS  = 128
+  BAI_EXCHANGE_BLOCKS  = 128,
+  BAI_EXCHANGE_EACH    = 4
 };
