@@ -8,12 +8,14 @@
 #include <algorithm>
 
 enum {
-  THREADS  = 128,
-  AT_ONCE  = 4,   /* numbers that a thread reads at once, */
-  READ     = 8,   /* and entries of a row of A */
-  FEW      = 16,  /* columns of a row that is not long, if rows of A have on average at most */
-  FEW_ROW  = 9,   /* this number of entries; otherwise */
-  MANY     = 32,  /* this number; both are multiples of AT_ONCE */
+  THREADS = 128,
+  AT_ONCE = 4,  /* numbers that a thread reads at once, */
+  READ    = 8,  /* and entries of a row of A */
+  FEW     = 16, /* columns of a row that is not long, if rows of A have on average at most */
+  FEW_ROW = 9,  /* this number of entries; otherwise */
+  /* this number; both are multiples of AT_ONCE. Lists of more complex numbers do not fit in the 99 KB of shared memory
+     of devices of compute capability 8.6 */
+  MANY     = sizeof(BAIScalar) > 8 ? 24 : 32,
   FEW_ROWS = 224, /* all rows are long if there are fewer rows of C for each multiprocessor, */
   MEMBERS  = 32   /* or if aggregates have more members, as a set of them has this number of bits */
 };
