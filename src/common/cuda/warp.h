@@ -70,9 +70,9 @@ static __device__ inline unsigned long long BAIPlusLater(unsigned long long valu
 {
   unsigned long long sum;
 
-  asm volatile("{.reg .u32 lo, hi; .reg .pred p; mov.b64 {lo, hi}, %1;"
+  asm volatile("{.reg .u32 lo, hi; .reg .pred p; .reg .u64 r; mov.b64 {lo, hi}, %1;"
                " shfl.sync.down.b32 lo|p, lo, %2, 31, 0xffffffff; shfl.sync.down.b32 hi|p, hi, %2, 31, 0xffffffff;"
-               " mov.b64 %0, {lo, hi}; @p add.u64 %0, %0, %1;}"
+               " mov.b64 r, {lo, hi}; @p add.u64 r, r, %1; mov.b64 %0, r;}"
                : "=l"(sum)
                : "l"(value), "r"(lanes));
   return sum;
