@@ -155,3 +155,9 @@ static __device__ inline void BAIFenceFar(void)
 {
   asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
+
+/* Atomic maximum. Most calls find a larger value and save the atomic operation, as these are serialized */
+static __device__ inline void BAIRaiseTo(int *most, int value)
+{
+  if (*(volatile int *)most < value) atomicMax(most, value);
+}

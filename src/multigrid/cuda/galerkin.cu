@@ -167,7 +167,7 @@ static __global__ __launch_bounds__(THREADS) void MakeShort(BAIProduct p, int wi
 
   if (threadIdx.x % BAI_LANES) return;
   atomicAdd(&p.found->columns, (unsigned long long)all);
-  if (most > *(volatile int *)&p.found->longest) atomicMax(&p.found->longest, most);
+  BAIRaiseTo(&p.found->longest, most);
 }
 
 enum {

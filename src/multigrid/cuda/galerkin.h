@@ -2,6 +2,7 @@
 #pragma once
 
 #include "levels.h"
+#include "../../common/cuda/atomic.h"
 
 /* The findings of threads that make rows of C: the sum of their columns and the largest number, and the number of long
    rows */
@@ -15,7 +16,7 @@ static __device__ inline void BAIFind(BAIFound *found, int columns)
 {
   if (!found) return;
   atomicAdd(&found->columns, (unsigned long long)columns);
-  if (columns > *(volatile int *)&found->longest) atomicMax(&found->longest, columns);
+  BAIRaiseTo(&found->longest, columns);
 }
 
 /* A product. Short rows of C are made first and stored in staged, where column number u of row c is at u*m + c, until

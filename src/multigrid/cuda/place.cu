@@ -5,6 +5,7 @@
 #include "alike.h"
 #include "spread.h"
 #include "tuning.h"
+#include "../../common/cuda/atomic.h"
 #include "../../common/cuda/scan.h"
 #include "../../common/cuda/warp.h"
 #include <vector>
@@ -88,8 +89,7 @@ static __global__ __launch_bounds__(THREADS) void Cut(const Fill *levels, BAISpr
          : 0;
     const int largest = __reduce_max_sync(~0u, size);
 
-    if (threadIdx.x % BAI_LANES == 0 && largest > *(volatile int *)&f.found->largest)
-      atomicMax(&f.found->largest, largest);
+    if (threadIdx.x % BAI_LANES == 0) BAIRaiseTo(&f.found->largest, largest);
   }
 }
 

@@ -48,7 +48,8 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   return status;
 }
 
-/* Gets a vector in memory that kernels can read: itself, or staged[k], copied if copy */
+/* Gets a vector in memory that kernels can read: itself, or staged[k], copied if copy. Waits for the copy, as the
+   caller may change the vector once it has been read */
 static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const BAIScalar *vector, bool copy,
                        BAIScalar **on_device)
 {
@@ -56,9 +57,9 @@ static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const 
   if (memory == BAI_MEMORY_DEVICE) return BAIStatusOf(BAI_OK);
   if (!state->staged[k]) BAITry(BAICUDAAllocate(state, n * sizeof(BAIScalar), &state->staged[k]));
   *on_device = state->staged[k];
-  if (copy && n)
-    CUDATry(cudaMemcpyAsync(*on_device, vector, n * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
-  return BAIStatusOf(BAI_OK);
+  if (!copy || !n) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(*on_device, vector, n * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  return BAICUDAWait(state);
 }
 
 /* Gets the vector that sweeps use: the one on the device, or a rounded copy */

@@ -1,4 +1,5 @@
 /* The number of entries of each slice of a matrix, and their position */
+#include "../../common/cuda/atomic.h"
 #include "../../common/cuda/scan.h"
 #include "sliced.h"
 #include "../../common/cuda/warp.h"
@@ -154,12 +155,6 @@ typedef struct {
   unsigned long long sum[EXTENTS];
 } Widest;
 
-/* Atomic maximum. Most calls find a larger value and save the atomic operation, as these are serialized */
-static __device__ inline void RaiseTo(int *most, int value)
-{
-  if (*(volatile int *)most < value) atomicMax(most, value);
-}
-
 static __host__ __device__ inline int RoundUp(int n, int to)
 {
   return (n + to - 1) / to * to;
@@ -220,9 +215,9 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   extent(REST, slice)      = rest;
   extent(NNZ_LOCAL, slice) = loc_sum;
   extent(NNZ_OFF, slice)   = off_sum;
-  RaiseTo(&widest->loc_width, loc_max);
-  RaiseTo(&widest->off_width, off_max);
-  RaiseTo(&widest->longest, longest);
+  BAIRaiseTo(&widest->loc_width, loc_max);
+  BAIRaiseTo(&widest->off_width, off_max);
+  BAIRaiseTo(&widest->longest, longest);
 }
 
 /* Chooses the format of a slice, and sets loc, off and off_j. No slice becomes wider than the widest, and slices are
