@@ -233,6 +233,48 @@ static PetscErrorCode TestSingularRounded(PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A graph of many lines of n rows, which no edge connects. Where a line is a single row of a level, the weights make
+ * this row rounding, not zero. b adds up to zero on each line */
+static PetscErrorCode TestParts(KSPType type, PetscInt lines, PetscInt n, PetscBool hermitian)
+{
+  Mat       A;
+  KSP       ksp;
+  Vec       b, x;
+  PetscInt  its, first, end;
+  PetscReal rnorm;
+  PetscBool is;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, lines * n, lines * n, 3, NULL, 1, NULL, &A));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
+  for (PetscInt i = first; i < end; i++) {
+    const PetscReal left  = i % n ? PetscExpReal(3 * PetscSinReal((PetscReal)i)) : 0;
+    const PetscReal right = (i + 1) % n ? PetscExpReal(3 * PetscSinReal((PetscReal)(i + 1))) : 0;
+    const PetscReal scale = hermitian ? 1 : 1 + (PetscReal)(i % 3);
+
+    if (left > 0) PetscCall(MatSetValue(A, i, i - 1, -left * scale, INSERT_VALUES));
+    if (right > 0) PetscCall(MatSetValue(A, i, i + 1, -right * scale, INSERT_VALUES));
+    PetscCall(MatSetValue(A, i, i, (left + right) * scale, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SetNoise(x, 6));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(CreateKSP(A, type, 32, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(IsConverged(ksp, &rnorm, &is));
+  PetscCall(Expect(is && its <= 35, "%d iterations, true residual norm %g", (int)its, (double)rnorm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
@@ -292,6 +334,9 @@ int main(int argc, char **argv)
   if (size == 1 && Case("nullspace_bai")) PetscCall(TestNullSpace(KSPBAI));
   if (size == 1 && Case("nullspace_cg")) PetscCall(TestNullSpace(KSPCG));
   if (size == 1 && !PetscDefined(USE_REAL_SINGLE) && Case("singular")) PetscCall(TestSingularRounded(100));
+  if (Case("parts_bai")) PetscCall(TestParts(KSPBAI, 200, 23, PETSC_TRUE));
+  if (Case("parts_cg")) PetscCall(TestParts(KSPCG, 200, 23, PETSC_TRUE));
+  if (Case("parts_flow")) PetscCall(TestParts(KSPBAI, 200, 23, PETSC_FALSE));
   PetscCall(CheckFinalize());
   return 0;
 }
@@ -303,7 +348,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{krylov,bound,small,nullspace convection singular \
+         args: -case {{krylov,bound,small,nullspace,parts convection singular \
                iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 \
                iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d \
                iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive,iterations_graded \
@@ -312,7 +357,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{krylov,bound convection}}
+         args: -case {{krylov,bound,parts convection}}
       test:
          suffix: cuda
          requires: baicuda

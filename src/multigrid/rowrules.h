@@ -379,7 +379,8 @@ typedef struct {
   BAILevelsSide *side; /* data of each aggregate */
 } BAISides;
 
-/* Entry k of row c of a coarse matrix, divided by up to over if it is a coupling. ghost has the data of ghosts */
+/* Entry k of row c of a coarse matrix, divided by up to over if it is a coupling. ghost has the data of
+   ghosts, unless over is 1 */
 BAI_INLINE BAIScalar BAISoftenedEntry(const BAIRows *C, const BAISides *s, const BAILevelsSide *ghost, BAIReal over,
                                       BAIIndex c, BAIIndex k)
 {
@@ -387,7 +388,7 @@ BAI_INLINE BAIScalar BAISoftenedEntry(const BAIRows *C, const BAISides *s, const
   const BAILevelsSide *two   = other < C->n ? &s->side[other] : &ghost[other - C->n];
   BAIIndex             back  = 0;
 
-  if (other == c) return C->a[k];
+  if (other == c || over == 1) return C->a[k];
   if (other >= C->n) back = s->back[k];
   else {
     for (BAIIndex low = C->i[other], high = C->i[other + 1]; low < high;) {
@@ -407,6 +408,16 @@ BAI_INLINE BAIScalar BAISoftenedEntry(const BAIRows *C, const BAISides *s, const
 BAI_INLINE BAIReal BAISoftenedGain(BAIReal sum, BAIReal lost, BAIReal over)
 {
   return lost + (BAISoftenedSum(sum, over) - sum);
+}
+
+/* Whether the diagonal entry of row c of a coarse matrix, at place k, is only rounding: the aggregate is coupled to no
+   other row, and its entries add up to zero, as in a part of a graph that has no couplings to the others */
+BAI_INLINE int BAIIsRounding(const BAIRows *C, const BAISides *s, BAIIndex c, BAIIndex k)
+{
+  const BAIReal couplings = (BAIReal)s->entries[k] - s->side[c].rows;
+
+  if (C->i[c + 1] - C->i[c] != 1) return 0;
+  return BAIAggregateMagnitude(C->a[k]) <= BAI_LEVELS_PIVOT * couplings * s->side[c].inner;
 }
 
 /* Returns the number that sweeps add to the diagonal entry of a row, and in inverse the factor by which they multiply a

@@ -555,5 +555,5 @@ BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *ag
   const int columns = next->A.ghosts / BAIColumnsOfP(state->p.modes);
 
   if (L->P) return BAIModesGalerkin(state, L, {columns, L->ghost}, next);
-  return BAIGalerkin(state, L, {columns, L->ghost, L->member}, state->over != 1 ? &state->sides : NULL, next);
+  return BAIGalerkin(state, L, {columns, L->ghost, L->member}, &state->sides, next);
 }

@@ -7,7 +7,7 @@ enum {
 };
 
 /* Overcorrects the couplings of the rows of a coarse matrix, see BAISoftened(), by a team of lanes for each row. Sums
-   are in the order of the entries */
+   are in the order of the entries. A row of nothing but rounding becomes zero */
 static __global__ __launch_bounds__(THREADS) void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost,
                                                              BAIReal over)
 {
@@ -30,7 +30,9 @@ static __global__ __launch_bounds__(THREADS) void SoftenRows(BAIRows C, BAISides
       lost += __shfl_sync(~0u, less, l, TEAM);
     }
   }
-  if (diagonal >= 0) C.a[diagonal] += BAISoftenedGain(sum, lost, over);
+  if (diagonal < 0) return;
+  C.a[diagonal] += BAISoftenedGain(sum, lost, over);
+  if (BAIIsRounding(&C, &sides, c, diagonal)) C.a[diagonal] = 0;
 }
 
 BAIStatus BAISidesSoften(BAILevelsState state, const BAILevelsSide *ghost, BAISides *sides, const BAIRows &C)

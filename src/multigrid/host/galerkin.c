@@ -268,7 +268,8 @@ BAIStatus BAIHostCoarse(BAILevelsState state, BAIHostLevel *L, BAIInt ghosts, co
   return status;
 }
 
-/* Overcorrects the couplings of all rows of a coarse matrix, see BAISoftened() */
+/* Overcorrects the couplings of all rows of a coarse matrix, see BAISoftened(). A row of nothing but rounding becomes
+   zero */
 void BAIHostSoftenRows(BAIRows *C, const BAISides *sides, const BAILevelsSide *ghost, BAIReal over)
 {
   for (BAIInt c = 0; c < C->n; c++) {
@@ -283,7 +284,9 @@ void BAIHostSoftenRows(BAIRows *C, const BAISides *sides, const BAILevelsSide *g
       if (C->j[k] == c) diagonal = k;
       C->a[k] = soft;
     }
-    if (diagonal >= 0) C->a[diagonal] += BAISoftenedGain(sum, lost, over);
+    if (diagonal < 0) continue;
+    C->a[diagonal] += BAISoftenedGain(sum, lost, over);
+    if (BAIIsRounding(C, sides, c, diagonal)) C->a[diagonal] = 0;
   }
 }
 

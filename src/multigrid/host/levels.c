@@ -107,8 +107,8 @@ BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggr
   if (!state->kept) BAITry(TakeGhosts(state, L, ghosts, aggregate, P));
   const BAIInt columns = L[1].A.ghosts;
 
-  BAITry(BAIHostCoarse(state, L, columns / BAIColumnsOfP(state->p.modes), L->ghost,
-                       state->over == 1 || state->p.modes ? NULL : &state->sides));
+  BAITry(
+    BAIHostCoarse(state, L, columns / BAIColumnsOfP(state->p.modes), L->ghost, state->p.modes ? NULL : &state->sides));
   L[1].A.ghosts = columns; /* also if this rank has no rows, and so no P */
   state->levels++;
   if (state->kept) return BAIStatusOf(BAI_OK);
