@@ -89,6 +89,17 @@ static PetscErrorCode Dirichlet(PetscInt n, PetscInt i, PetscInt *count, PetscIn
   return PETSC_SUCCESS;
 }
 
+/* Convection and diffusion in one dimension, whose boundary values are set by a large number on the diagonal */
+static const PetscReal penalty = (PetscReal)1e12;
+static PetscErrorCode  Penalty(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
+{
+  *count = 0;
+  Add(count, j, a, i, i && i < n - 1 ? 2 : penalty);
+  if (i) Add(count, j, a, i - 1, (PetscScalar)-1.3);
+  if (i < n - 1) Add(count, j, a, i + 1, (PetscScalar)-0.7);
+  return PETSC_SUCCESS;
+}
+
 static PetscErrorCode Create(Mat A, const char pc[], KSP *ksp)
 {
   PC p;
@@ -289,6 +300,47 @@ static PetscErrorCode TestFixed(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Convergence means that ||D^-1 (b - A x)|| is small as well, where D is the diagonal of A */
+static PetscErrorCode TestBothNorms(Row *row, PetscInt n, const char pc[], PetscReal large)
+{
+  Mat                A;
+  Vec                b, x, r, d;
+  KSP                ksp;
+  KSPConvergedReason reason;
+  PetscReal          norm, bnorm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(n, row, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecDuplicate(b, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  for (PetscReal rtol = (PetscReal)1e-3; rtol > (PetscReal)1e-9; rtol /= 10) {
+    PetscCall(VecSet(b, (PetscScalar)0.01));
+    if (large > 0) PetscCall(VecSetValue(b, 0, large, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(b));
+    PetscCall(VecAssemblyEnd(b));
+    PetscCall(Create(A, pc, &ksp));
+    PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(MatResidual(A, b, x, r));
+    PetscCall(VecPointwiseDivide(r, r, d));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(VecPointwiseDivide(r, b, d));
+    PetscCall(VecNorm(r, NORM_2, &bnorm));
+    PetscCall(Expect(reason > 0 && norm <= (PetscReal)1.01 * rtol * bnorm, "rtol %g: reason %d, %g of ||D^-1 b||",
+                     (double)rtol, (int)reason, (double)(norm / bnorm)));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -299,6 +351,8 @@ int main(int argc, char **argv)
   if (Case("scale_baimg")) PetscCall(TestScale(NULL));
   if (Case("scale_jacobi")) PetscCall(TestScale(PCJACOBI));
   if (Case("scale_bai")) PetscCall(TestScale(PCBAI));
+  if (Case("norms_penalty_jacobi")) PetscCall(TestBothNorms(Penalty, 100, PCJACOBI, penalty));
+  if (Case("norms_penalty_bai")) PetscCall(TestBothNorms(Penalty, 100, PCBAI, penalty));
   if (Case("nan")) PetscCall(TestNaN());
   if (Case("inconsistent_baimg")) PetscCall(TestInconsistent(NULL));
   if (Case("inconsistent_jacobi")) PetscCall(TestInconsistent(PCJACOBI));

@@ -95,17 +95,18 @@ BAI_INLINE int BAITestPasses(const BAITest *test, double rnorm, double scaled, d
 /*
    Returns whether the solve has converged or makes no progress, and the reason; otherwise the method must continue from
    b - A x, to the new goal. D is the diagonal of A, so that rows of a larger scale do not hide the others. limit is the
-   tolerance of ||D^-1 (b - A x)||, 0 for none. If rounding keeps that norm above limit, ||b - A x|| alone decides
+   tolerance of ||D^-1 (b - A x)||, 0 for none. If rounding keeps that norm above limit, ||b - A x|| alone decides:
+   neither norm has halved, though the goal was at most half of the previous ||b - A x||
 */
 BAI_INLINE int BAITestEnds(BAITest *test, double rnorm, double scaled, double limit, BAILevelsReason *reason)
 {
-  const int passes = rnorm <= test->tolerance;
+  const int passes = rnorm <= test->tolerance, halved = rnorm <= test->last / 2;
 
-  if (BAITestPasses(test, rnorm, scaled, limit) || (passes && !(scaled <= test->last_scaled / 2)))
+  if (BAITestPasses(test, rnorm, scaled, limit) || (passes && !halved && !(scaled <= test->last_scaled / 2)))
     *reason = BAI_LEVELS_CONVERGED;
-  else if (!passes && !(rnorm <= test->last / 2)) *reason = BAI_LEVELS_STAGNATED;
+  else if (!passes && !halved) *reason = BAI_LEVELS_STAGNATED;
   else {
-    test->goal = passes ? rnorm * (limit / scaled) : test->tolerance;
+    test->goal = !passes ? test->tolerance : limit < scaled / 2 ? rnorm * (limit / scaled) : rnorm / 2;
     test->last = rnorm;
     if (passes) test->last_scaled = scaled;
     return 0;

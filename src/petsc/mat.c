@@ -276,26 +276,52 @@ PetscErrorCode BAIBackendOf(Mat Ad, BAIBackend *backend)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether v^H A u = (A v)^H u up to rounding, for a pseudorandom vector u and v, its entries squared */
+/* Sets s to 1/sqrt(|a_ii|), or to 1 where a_ii is zero */
+static PetscErrorCode RootsOfDiagonal(Mat A, Vec s)
+{
+  PetscScalar *values;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDiagonal(A, s));
+  PetscCall(VecGetLocalSize(s, &n));
+  PetscCall(VecGetArray(s, &values));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal d = PetscAbsScalar(values[i]);
+
+    values[i] = d > 0 ? 1 / PetscSqrtReal(d) : 1;
+  }
+  PetscCall(VecRestoreArray(s, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether v^H S A S u = (S A S v)^H u up to rounding, for a pseudorandom vector u and v, its entries squared. S makes
+   the diagonal 1, so that large rows, as of boundary conditions, do not hide the others */
 PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
 {
-  Vec         u, v, Au, Av;
+  Vec         s, u, v, Au, Av;
   PetscScalar one, two;
   PetscReal   scale, norm;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &u, &Au));
   PetscCall(VecDuplicate(u, &v));
+  PetscCall(VecDuplicate(u, &s));
   PetscCall(VecDuplicate(Au, &Av));
+  PetscCall(RootsOfDiagonal(A, s));
   PetscCall(VecSetRandom(u, NULL));
   PetscCall(VecPointwiseMult(v, u, u));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  PetscCall(VecPointwiseMult(u, s, u));
+  PetscCall(VecPointwiseMult(v, s, v));
   PetscCall(MatMult(A, u, Au));
   PetscCall(MatMult(A, v, Av));
   PetscCall(VecDot(Au, v, &one));
   PetscCall(VecDot(u, Av, &two));
+  PetscCall(VecPointwiseMult(Au, s, Au));
   PetscCall(VecNorm(Au, NORM_2, &scale));
-  PetscCall(VecNorm(v, NORM_2, &norm));
   *is = (PetscBool)(PetscAbsScalar(one - two) <= (PetscReal)BAI_SUM_ROUNDING * scale * norm);
+  PetscCall(VecDestroy(&s));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&Au));
