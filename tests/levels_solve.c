@@ -79,6 +79,43 @@ static PetscErrorCode TestWatched(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPBuildSolution() in a monitor has the x of the iteration, with each Krylov method, PC side and size of b */
+static PetscErrorCode TestBuilt(BAIKrylov krylov, PCSide side, PetscReal size)
+{
+  Mat       A;
+  KSP       ksp;
+  Vec       b, x, y;
+  PetscInt  its;
+  PetscReal rnorm;
+  Seen      seen = {0, PETSC_TRUE, PETSC_TRUE, 0};
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(KSPBAISetKrylov(ksp, krylov));
+  PetscCall(KSPSetPCSide(ksp, side));
+  PetscCall(KSPSetTolerances(ksp, rtol, 0.0, PETSC_DEFAULT, 500));
+  PetscCall(CreateOnes(A, &x, &b));
+  PetscCall(VecScale(b, size));
+  PetscCall(VecNorm(b, NORM_2, &seen.bnorm));
+  PetscCall(KSPMonitorSet(ksp, See, &seen, NULL));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(Expect(its > 1 && seen.calls == its + 1 && seen.right, "%d calls in %d iterations, with an x that is %s",
+                   (int)seen.calls, (int)its, seen.right ? "right" : "not that of the iteration"));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(KSPBuildSolution(ksp, y, NULL));
+  PetscCall(VecAXPY(y, -1.0, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &rnorm));
+  PetscCall(Expect(rnorm == 0, "x after the solve differs by %g", (double)rnorm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A good guess saves iterations, the solution needs none, and tolerances are relative to ||b|| */
 static PetscErrorCode TestGuess(void)
 {
@@ -338,6 +375,13 @@ int main(int argc, char **argv)
 {
   PetscCall(CheckInitialize(&argc, &argv, help));
   if (Case("watched")) PetscCall(TestWatched());
+  for (int k = BAI_KRYLOV_AUTO; k <= BAI_KRYLOV_GMRES; k++) {
+    const BAIKrylov krylov = (BAIKrylov)k;
+
+    if (Case("built_%s_left", BAIKrylovs[k])) PetscCall(TestBuilt(krylov, PC_LEFT, 1));
+    if (Case("built_%s_right", BAIKrylovs[k])) PetscCall(TestBuilt(krylov, PC_RIGHT, 1));
+    if (Case("built_%s_small", BAIKrylovs[k])) PetscCall(TestBuilt(krylov, PC_LEFT, (PetscReal)1e-150));
+  }
   if (Case("guess")) PetscCall(TestGuess());
   if (Case("unread_auto")) PetscCall(TestUnread(PETSC_DECIDE));
   if (Case("unread_number")) PetscCall(TestUnread(32));
@@ -362,7 +406,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case watched,guess,unread,reasons,max_it,range
+         args: -case watched,built,guess,unread,reasons,max_it,range
       test:
          suffix: host_tiny
          nsize: {{1 2}}
@@ -370,10 +414,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case watched,guess,unread,reasons,max_it,range
+         args: -ksp_bai_backend cuda -options_left no -case watched,built,guess,unread,reasons,max_it,range
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case watched,guess,unread,reasons,max_it,range
+         args: -mat_type aijcusparse -options_left no -case watched,built,guess,unread,reasons,max_it,range
 
 TEST*/

@@ -44,14 +44,37 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether KSPFGMRES is iterating, which updates x only at restarts */
+static PetscBool BuildsX(const KSP_BAI *k)
+{
+  return (PetscBool)(k->inside && k->krylov == BAI_KRYLOV_GMRES);
+}
+
+/* KSPBuildSolution(): x is complete, whichever side the PC is said to be on, except inside of KSPFGMRES, which builds
+   it in v or in a vector of its own */
+PetscErrorCode KSPBuildSolution_BAI(KSP ksp, Vec v, Vec *V)
+{
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  if (BuildsX(k)) {
+    PetscCall(KSPBuildSolution(k->inner, v, V));
+    if (k->scale != 1.0) PetscCall(VecScale(v ? v : *V, 1.0 / k->scale));
+  } else if (v) PetscCall(VecCopy(ksp->vec_sol, v));
+  else *V = ksp->vec_sol;
+  if (v && V) *V = v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sets the KSP's its and rnorm, logs and monitors the norm, and calls the convergence test, which sets the reason. It
    is not convergence if the norm is above the goal. norm is the residual norm of the scaled system. If a monitor or the
-   convergence test may read x, the user's vector has x without the scale while they run */
+   convergence test may read x, the user's vector has x without the scale while they run, unless KSPBuildSolution()
+   builds x */
 static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal norm)
 {
   const KSP       ksp   = w->ksp;
   KSP_BAI        *k     = (KSP_BAI *)ksp->data;
-  const PetscBool shows = KSPBAISeesX(ksp);
+  const PetscBool shows = (PetscBool)(KSPBAISeesX(ksp) && !BuildsX(k));
   const PetscReal rnorm = norm / k->scale;
 
   PetscFunctionBegin;

@@ -289,7 +289,7 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
   ksp->ops->setfromoptions = KSPSetFromOptions_BAI;
   ksp->ops->reset          = KSPReset_BAI;
   ksp->ops->destroy        = KSPDestroy_BAI;
-  ksp->ops->buildsolution  = KSPBuildSolutionDefault;
+  ksp->ops->buildsolution  = KSPBuildSolution_BAI;
   ksp->ops->buildresidual  = KSPBuildResidualDefault;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

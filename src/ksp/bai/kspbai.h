@@ -42,6 +42,7 @@ typedef struct {
 
   /* Krylov methods */
   KSP        inner;      /* for BAI_BY_PETSC, otherwise NULL */
+  PetscBool  inside;     /* inner is solving */
   BAIKrylov  krylov;     /* Krylov method in use, never auto */
   BAIVersion found;      /* version of the matrix that the next four fields belong to */
   PetscBool  off_chip;   /* the solve on the chip breaks down */
@@ -181,6 +182,7 @@ PETSC_INTERN PetscErrorCode KSPMatSolve_BAI(KSP, Mat B, Mat X);
 
 /* convergence.c */
 PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
+PETSC_INTERN PetscErrorCode KSPBuildSolution_BAI(KSP, Vec, Vec *);
 PETSC_INTERN PetscErrorCode KSPBAIResidual(KSP, Vec b, Vec x, PetscReal *rnorm);
 PETSC_INTERN PetscErrorCode KSPBAIScaledNorms(KSP, Vec b, Vec r, BAILevelsSolution *);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
