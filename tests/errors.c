@@ -597,6 +597,32 @@ static PetscErrorCode Sizes(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A PCEISENSTAT that comes after a solve must change the system before it is set up: an error, or right */
+static PetscErrorCode LateEisenstat(Mat A)
+{
+  KSP            ksp;
+  PC             pc;
+  Vec            b, x;
+  PetscReal      rnorm = 0, bnorm;
+  PetscErrorCode code;
+
+  PetscFunctionBeginUser;
+  PetscCall(NewSystem(A, &x, &b));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(Solver(A, NULL, &ksp));
+  PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
+  PetscCall(Converges(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCEISENSTAT));
+  CheckCall(code, KSPSolve(ksp, b, x));
+  if (!code) PetscCall(TrueResidualNorm(A, b, x, &rnorm));
+  PetscCall(Expect(rnorm <= (PetscReal)1e-3 * bnorm, "the residual norm is %g of %g", (double)rnorm, (double)bnorm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const struct {
@@ -639,6 +665,7 @@ int main(int argc, char **argv)
   if (Case("sweeps_of_cycle")) PetscCall(SweepsOfCycle(A));
   if (Case("backend")) PetscCall(Backend(A));
   if (Case("sizes")) PetscCall(Sizes(A));
+  if (Case("late_eisenstat")) PetscCall(LateEisenstat(A));
   PetscCall(MatDestroy(&A));
   PetscCall(CheckFinalize());
   return 0;

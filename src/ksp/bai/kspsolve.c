@@ -320,7 +320,8 @@ static PetscBool IsRunWatched(KSP ksp, PetscInt its)
 }
 
 /* Raises an error for matrices that are not assembled, and for vectors of wrong size; of wrong local size on the ranks
-   that have them only, as MatMult() does */
+   that have them only, as MatMult() does. A PCEISENSTAT has no matrix if its type was set since the last solve: PETSc
+   then calls PCPreSolve() before PCSetUp() */
 static PetscErrorCode CheckOperands(KSP ksp)
 {
   const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
@@ -329,6 +330,9 @@ static PetscErrorCode CheckOperands(KSP ksp)
   Mat               A;
 
   PetscFunctionBegin;
+  PetscCheck(ksp->pc->mat, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ORDER,
+             "PC type %s changes the system before a solve: call KSPSetOperators() after PCSetType()",
+             ((PetscObject)ksp->pc)->type_name);
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAICheckAssembled((PetscObject)ksp, A));
   PetscCall(MatGetSize(A, &rows, NULL));
