@@ -164,6 +164,37 @@ static PetscErrorCode TestPC(const char type[], PetscBool code, PetscReal wind, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Amat is symmetric, and Pmat, so in general the PC too, is not */
+static PetscErrorCode TestUnlike(const char type[])
+{
+  Mat                A, P;
+  KSP                ksp;
+  PetscOptions       o;
+  PetscInt           its;
+  PetscReal          rnorm;
+  char               options[128];
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(20, 0, &A));
+  PetscCall(CreateMat(20, (PetscReal)0.4, &P));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_type %s", type));
+  PetscCall(Create(A, options, &o, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, P));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(reason > 0 && rnorm <= (PetscReal)1.01e-8,
+                   "PC %s of another matrix: %s after %d iterations, "
+                   "residual %g",
+                   type, KSPConvergedReasons[reason], (int)its, (double)rnorm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* KSPBAI with baimg takes the iterations of PETSc's CG with baimg and the norm of the true residual, or one less or
    more; other PCs take those of PETSc's method */
 static PetscErrorCode TestIterations(const char type[])
@@ -479,7 +510,10 @@ int main(int argc, char **argv)
     if (Case("option_%s", types[k])) PetscCall(TestPC(types[k], PETSC_FALSE, 0, PETSC_FALSE));
     if (Case("code_%s", types[k])) PetscCall(TestPC(types[k], PETSC_TRUE, 0, PETSC_FALSE));
     if (Case("wind_%s", types[k])) PetscCall(TestPC(types[k], PETSC_FALSE, (PetscReal)0.4, PETSC_FALSE));
+    if (Case("unlike_%s", types[k])) PetscCall(TestUnlike(types[k]));
   }
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1 && Case("unlike_lu")) PetscCall(TestUnlike(PCLU));
   if (Case("transposed")) {
     PetscCall(TestPC(PCJACOBI, PETSC_FALSE, (PetscReal)0.4, PETSC_TRUE));
     PetscCall(TestPC(PCNONE, PETSC_FALSE, (PetscReal)0.4, PETSC_TRUE));
@@ -492,7 +526,6 @@ int main(int argc, char **argv)
     PetscCall(TestIterations(PCJACOBI));
     PetscCall(TestIterations(PCGAMG));
     PetscCall(TestIterations(PCBAIMG));
-    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
     if (size == 1) PetscCall(TestIterations(PCEISENSTAT)); /* which changes the system before it is solved */
   }
   if (Case("history")) PetscCall(TestHistory());

@@ -105,7 +105,7 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, PetscBool guess_zero, PetscInt max_it, Pe
   else PetscCall(KSPSetConvergenceTest(k->inner, Converged, watcher, NULL));
   /* KSPSolve() of the KSPBAI has called these. PCEISENSTAT changes b, x and the matrix of the PC in them */
   ksp->pc->ops->presolve = ksp->pc->ops->postsolve = NULL;
-  k->inside               = PETSC_TRUE;
+  k->inside                                        = PETSC_TRUE;
   code                    = k->transposed ? KSPSolveTranspose(k->inner, b, x) : KSPSolve(k->inner, b, x);
   k->inside               = PETSC_FALSE;
   ksp->pc->ops->presolve  = ops.presolve;

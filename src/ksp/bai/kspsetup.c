@@ -245,18 +245,32 @@ static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the PC is certainly symmetric if A is Hermitian: by its type, or as it is made from A, or its levels from
+   another Hermitian matrix */
+static PetscErrorCode IsPCSymmetric(KSP ksp, Mat A, PetscBool *is)
+{
+  const KSP_BAI     *k      = (KSP_BAI *)ksp->data;
+  const BAIHierarchy h      = k->mg ? k->mg->hierarchy : NULL;
+  PetscBool          always = PETSC_FALSE, follows = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &always, PCNONE, PCJACOBI, PCICC, PCCHOLESKY, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &follows, PCLU, PCGAMG, ""));
+  *is = (PetscBool)(always || (follows && A == ksp->pc->pmat) || (h && (h->hermitian || h->jacobi)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sets k->krylov to the method that the options ask for, or that auto stands for */
 static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
 {
-  KSP_BAI  *k = (KSP_BAI *)ksp->data;
-  PetscBool symmetric, entries;
+  KSP_BAI  *k         = (KSP_BAI *)ksp->data;
+  PetscBool symmetric = PETSC_FALSE, entries;
 
   PetscFunctionBegin;
   k->krylov = k->bai.options.krylov;
   if (k->krylov != BAI_KRYLOV_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIHasEntries(A, &entries));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &symmetric, PCNONE, PCJACOBI, PCICC, PCCHOLESKY, PCLU,
-                                      PCBAIMG, PCGAMG, ""));
+  PetscCall(IsPCSymmetric(ksp, A, &symmetric));
   if (hermitian && !k->indefinite) k->krylov = symmetric ? BAI_KRYLOV_CG : BAI_KRYLOV_FCG;
   else k->krylov = k->breaks || !entries ? BAI_KRYLOV_GMRES : BAI_KRYLOV_BCGS;
   PetscFunctionReturn(PETSC_SUCCESS);
