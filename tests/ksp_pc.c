@@ -164,8 +164,8 @@ static PetscErrorCode TestPC(const char type[], PetscBool code, PetscReal wind, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Amat is symmetric, and Pmat, so in general the PC too, is not */
-static PetscErrorCode TestUnlike(const char type[])
+/* Amat is symmetric, and Pmat, or if kept Amat when the PC was made, so in general the PC too, is not */
+static PetscErrorCode TestUnlike(const char type[], PetscBool kept)
 {
   Mat                A, P;
   KSP                ksp;
@@ -180,9 +180,15 @@ static PetscErrorCode TestUnlike(const char type[])
   PetscCall(CreateMat(20, (PetscReal)0.4, &P));
   PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_type %s", type));
   PetscCall(Create(A, options, &o, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, P));
+  PetscCall(KSPSetOperators(ksp, kept ? P : A, P));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
+  if (kept) {
+    PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+    PetscCall(MatCopy(A, P, SAME_NONZERO_PATTERN));
+    PetscCall(KSPSetOperators(ksp, P, P));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
+  }
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(Expect(reason > 0 && rnorm <= (PetscReal)1.01e-8,
                    "PC %s of another matrix: %s after %d iterations, "
@@ -510,10 +516,12 @@ int main(int argc, char **argv)
     if (Case("option_%s", types[k])) PetscCall(TestPC(types[k], PETSC_FALSE, 0, PETSC_FALSE));
     if (Case("code_%s", types[k])) PetscCall(TestPC(types[k], PETSC_TRUE, 0, PETSC_FALSE));
     if (Case("wind_%s", types[k])) PetscCall(TestPC(types[k], PETSC_FALSE, (PetscReal)0.4, PETSC_FALSE));
-    if (Case("unlike_%s", types[k])) PetscCall(TestUnlike(types[k]));
+    if (Case("unlike_%s", types[k])) PetscCall(TestUnlike(types[k], PETSC_FALSE));
+    if (Case("kept_%s", types[k])) PetscCall(TestUnlike(types[k], PETSC_TRUE));
   }
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  if (size == 1 && Case("unlike_lu")) PetscCall(TestUnlike(PCLU));
+  if (size == 1 && Case("unlike_lu")) PetscCall(TestUnlike(PCLU, PETSC_FALSE));
+  if (size == 1 && Case("kept_lu")) PetscCall(TestUnlike(PCLU, PETSC_TRUE));
   if (Case("transposed")) {
     PetscCall(TestPC(PCJACOBI, PETSC_FALSE, (PetscReal)0.4, PETSC_TRUE));
     PetscCall(TestPC(PCNONE, PETSC_FALSE, (PetscReal)0.4, PETSC_TRUE));

@@ -245,8 +245,8 @@ static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the PC is certainly symmetric if A is Hermitian: by its type, or as it is made from A, or its levels from
-   another Hermitian matrix */
+/* Whether the PC is certainly symmetric if A is Hermitian: by its type, or as it is made from the present A, or its
+   levels from another Hermitian matrix */
 static PetscErrorCode IsPCSymmetric(KSP ksp, Mat A, PetscBool *is)
 {
   const KSP_BAI     *k      = (KSP_BAI *)ksp->data;
@@ -256,7 +256,8 @@ static PetscErrorCode IsPCSymmetric(KSP ksp, Mat A, PetscBool *is)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &always, PCNONE, PCJACOBI, PCICC, PCCHOLESKY, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &follows, PCLU, PCGAMG, ""));
-  *is = (PetscBool)(always || (follows && A == ksp->pc->pmat) || (h && (h->hermitian || h->jacobi)));
+  *is = (PetscBool)(always || (follows && A == ksp->pc->pmat && !ksp->pc->reusepreconditioner) ||
+                    (h && (h->hermitian || h->jacobi)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

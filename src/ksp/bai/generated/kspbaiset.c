@@ -58,9 +58,9 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
    `BAI_KRYLOV_AUTO` chooses CG if the operator is Hermitian and the `PC` is of type none, jacobi, icc or cholesky, of
-   type baimg made from a Hermitian matrix, or of type lu or gamg where Amat is Pmat. With another `PC` it chooses
-   flexible CG if the operator is Hermitian. In all other cases it chooses flexible BiCGStab, and continues with
-   flexible GMRES if BiCGStab breaks down.
+   type baimg made from a Hermitian matrix, or of type lu or gamg where Amat is Pmat and the `PC` is not reused. With
+   another `PC` it chooses flexible CG if the operator is Hermitian. In all other cases it chooses flexible BiCGStab,
+   and continues with flexible GMRES if BiCGStab breaks down.
 
    Whether the operator is Hermitian follows from the levels of a `PCBAIMG` for it; otherwise from `MAT_HERMITIAN` or
    `MAT_SYMMETRIC`, if one of them is set to true, or from products with random vectors. If CG finds that the matrix or
