@@ -46,8 +46,8 @@ BAIStatus BAISidesSoften(BAILevelsState state, const BAILevelsSide *ghost, BAISi
   return BAIStatusOf(BAI_OK);
 }
 
-/* The operation Soften of ../ops.def. If there are ghosts and data for the overcorrection, the host waits until side
-   has been copied; otherwise all work is in stream order */
+/* The operation Soften of ../ops.def. If there are ghosts, and side with the data for their overcorrection, the host
+   waits until it has been copied; otherwise all work is in stream order */
 BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
 {
   BAIDeviceLevel *L = BAIDeviceLast(state);
@@ -56,7 +56,7 @@ BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
   BAILevelsSide  *ghost = NULL;
 
   if (!L->A.n) return BAIStatusOf(BAI_OK);
-  if (n && state->sides.side) {
+  if (n && side && state->sides.side) {
     BAITry(room.Get(state, n, &ghost));
     CUDATry(cudaMemcpyAsync(ghost, side, n * sizeof(*side), cudaMemcpyHostToDevice, state->s.stream));
     CUDATry(cudaStreamSynchronize(state->s.stream));
