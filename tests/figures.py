@@ -34,7 +34,7 @@ def read(name):
 
 
 BENCH, CHIP, MEASURED = map(read, ("bench", "chip", "measured"))
-HYPRE, H200, AMGX = map(read, ("hypre", "multigrid_h200", "amgx"))
+MULTIGRID, AMGX = map(read, ("multigrid", "amgx"))
 
 
 def one(rows, **wanted):
@@ -44,9 +44,9 @@ def one(rows, **wanted):
     return found[0]
 
 
-def hypre(matrix, n, way, column="later_ms"):
-    """A column of hypre.csv; of several rows the last one"""
-    return float([row for row in HYPRE if (row["matrix"], row["n"], row["way"]) == (matrix, str(n), way)][-1][column])
+def multigrid(matrix, n, way, column="later_ms"):
+    """A column of multigrid.csv"""
+    return float(one(MULTIGRID, matrix=matrix, n=n, way=way)[column])
 
 
 def measured(table, row, column):
@@ -75,6 +75,11 @@ SYSTEMS = {
     "fv1": "strongly dominant diagonal (fv1), {}²",
     "elasticity": "elasticity, {} rows, to 1e-8",
     "convection2d": "convection and diffusion, {}²",
+    "lognormal.mtx": "log-normal coefficients, {} rows",
+    "graded.mtx": "graded grid, {} rows",
+    "turned.mtx": "turned anisotropy, {} rows",
+    "tetrahedra.mtx": "linear tetrahedra, {} rows",
+    "quadratic.mtx": "quadratic tetrahedra, {} rows",
 }
 
 
@@ -91,7 +96,7 @@ def cell(row, setup="setup_ms", later="later_ms", its="iterations"):
 
 
 def one_gpu():
-    """Set-up + solve of each system and kind of solver on the H100, or else on the H200"""
+    """Set-up + solve of each system by each kind of solver"""
     kinds = {
         "`-ksp_type bai`": ["bai"],
         "CG with `baimg`": ["baimg"],
@@ -99,13 +104,16 @@ def one_gpu():
         "CG with GAMG": ["gamg"],
         "CG with Jacobi": ["jacobi"],
     }
-    systems = dict.fromkeys((row["matrix"], row["n"]) for row in HYPRE if row["matrix"] in SYSTEMS)
+    systems = dict.fromkeys((row["matrix"], row["n"]) for row in MULTIGRID if row["matrix"] in SYSTEMS)
     lines = [["", *kinds, "ratio"]]
     for matrix, n in sorted(systems, key=lambda system: (list(SYSTEMS).index(system[0]), int(system[1]))):
-        of = lambda rows, ways: [row for row in rows if (row["matrix"], row["n"]) == (matrix, n) and row["way"] in ways]
-        best = {kind: min(of(HYPRE, ways) or of(H200, ways), key=spent, default=None) for kind, ways in kinds.items()}
-        text = [row and ("" if row in HYPRE else "H200: ") + cell(row) or "" for row in best.values()]
-        others = [row for kind, row in list(best.items())[2:] if row in HYPRE and cell(row) != "–"]
+        rows = [row for row in MULTIGRID if (row["matrix"], row["n"]) == (matrix, n)]
+        best = {
+            kind: min((row for row in rows if row["way"] in ways), key=spent, default=None)
+            for kind, ways in kinds.items()
+        }
+        text = [row and cell(row) or "" for row in best.values()]
+        others = [row for row in list(best.values())[2:] if row and cell(row) != "–"]
         over = f"{spent(best['`-ksp_type bai`']) / min(map(spent, others)):.2f}" if others else ""
         if [row["way"] for row in others] == ["jacobi"]:
             over += " (Jacobi)"
@@ -137,7 +145,7 @@ def amgx():
 
 
 def chip():
-    lines = [["matrix, rows", "CG", "resident CG", "`-ksp_type bai`", "bai over resident CG"]]
+    lines = [["matrix, rows", "CG", "`-ksp_type bai`", "bai over CG"]]
     for matrix, n in CHIP_SYSTEMS:
         by = {
             row["what"]: row
@@ -147,8 +155,8 @@ def chip():
         us = lambda what: (lambda t: f"{t:.0f}" if t >= 99.95 else f"{t:.1f}")(1e6 * float(by[what]["seconds"]))
         lines.append(
             [f"{matrix}, {n}"]
-            + [f"{us(what)}, {by[what]['iterations']}" for what in ("cg", "resident-cg", "bai")]
-            + [f"{float(by['bai']['seconds']) / float(by['resident-cg']['seconds']):.2f}"]
+            + [f"{us(what)}, {by[what]['iterations']}" for what in ("cg", "bai")]
+            + [f"{float(by['bai']['seconds']) / float(by['cg']['seconds']):.3f}"]
         )
     return lines
 
