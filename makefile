@@ -244,7 +244,7 @@ nondeterminism: $(B)/tests/bench/nondeterminism
 	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
 	@ls $(B)/nondeterminism.csv
 
-# KSPBAI with many levels beside CG with PCBAIMG, hypre, PCGAMG and PCJACOBI: docs/performance.md. With coefficients that
+# KSPBAI with many levels beside CG with PCBAIMG, hypre, GAMG and Jacobi: docs/performance.md. With coefficients that
 # jump by 10^6, rounding does not let b - A x become much smaller than 1e-6
 MULTIGRID_HOST = -matrix laplace3d,fv3,laplace3d27,anisotropic -n 64,500,40,300
 multigrid_3d   = laplace3d,laplace3d,laplace3d,laplace3d,laplace3d27
