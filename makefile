@@ -212,7 +212,7 @@ ifneq ($(on_gpu),)
 else
 	@awk -F, '$$4 == "laplace3d" && $$5 == 1000000 && ($$6 == "bai" || $$6 == "jacobi") { \
 	  of = of sprintf("%s %.1f + %.1f ms", n++ ? ", cg+jacobi" : "bai", $$9, $$11); on = $$1 } \
-	  END { print "On one " on " this system takes, set-up + solve: " of }' docs/data/hypre.csv
+	  END { print "On one " on " this system takes, set-up + solve: " of }' docs/data/multigrid.csv
 endif
 demo = -matrix laplace3d -n 100
 

@@ -11,7 +11,7 @@ GPUS = (4, 8, 64, 512)
 EXCHANGES = 26  # of an iteration, see "Levels on several GPUs" in ranks.md
 LATENCY, BETWEEN = 0.01, 25e6  # assumed between hosts: milliseconds of a message, and bytes in a millisecond
 BYTES = 3 * 4 + 8  # of a boundary row in an iteration: three exchanges in single precision, one in double
-MEMORY = 297  # bytes of a row at the most, see ranks.md
+MEMORY = 283  # bytes of a row in set-ups and solves of four GPUs
 
 
 def measured(what, ranks):
