@@ -16,6 +16,11 @@ ROWS = [
     ("anisotropic", 250000, "anisotropic 100:1, 500²"),
     ("jumps", 64**3, "coefficients that jump, 64³"),
     ("jumps", 128**3, "coefficients that jump, 128³"),
+    ("lognormal.mtx", 561000, "log-normal coefficients"),
+    ("tetrahedra.mtx", 262144, "linear tetrahedra"),
+    ("quadratic.mtx", 201262, "quadratic tetrahedra"),
+    ("graded.mtx", 490000, "graded grid"),
+    ("turned.mtx", 250000, "turned anisotropy"),
 ]
 WAYS = [
     ("-ksp_type bai", ["bai"], "#0072b2"),
