@@ -214,6 +214,49 @@ static PetscErrorCode TestWriting(const Problem *p, Writing how, PetscReal facto
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Ignore(PETSC_UNUSED KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal rnorm,
+                             PETSC_UNUSED void *ctx)
+{
+  return PETSC_SUCCESS;
+}
+
+/* b is 1 in all rows, whatever their units are. Then ||b - A x|| first grows to many times ||b||, but the solve
+   converges, with and without a monitor, in its own test and in the next solve */
+static PetscErrorCode TestGrowth(const Problem *p, Writing how)
+{
+  const Task         t = {p, how, 1};
+  KSPConvergedReason reason;
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  PetscReal          rnorm, bnorm;
+  PetscInt           its[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateSystem(&t, &A, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(CreateSolver(A, KSPBAI, PCBAIMG, PETSC_FALSE, &ksp));
+  PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-6, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  for (int k = 0; k < 3; k++) {
+    if (k == 2) PetscCall(KSPMonitorSet(ksp, Ignore, NULL, NULL));
+    PetscCall(VecSet(x, 0.0));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+    PetscCall(TrueResidualNorm(A, b, x, &rnorm));
+    PetscCall(Expect(reason > 0 && rnorm <= (PetscReal)1.1e-6 * bnorm && its[k] == its[0],
+                     "%s, solve %d: reason %d, norm %g of %g, %d iterations, and %d the first time", p->name, k,
+                     (int)reason, (double)rnorm, (double)bnorm, (int)its[k], (int)its[0]));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Two coupled fields: iterations do not grow with the grid */
 static PetscErrorCode TestCoupled(const char ksp_type[], const char pc_type[])
 {
@@ -375,6 +418,10 @@ int main(int argc, char **argv)
   if (Case("sides_bai")) PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
   if (Case("sides_baimg"))
     PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPFGMRES, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
+  if (Case("growth")) {
+    PetscCall(TestGrowth(&grid, EACH_ROW));
+    PetscCall(TestGrowth(&wind, BOTH_SIDES));
+  }
   if (Case("transposed_baimg")) {
     PetscCall(TestTransposed(&grid, EACH_ROW, PCBAIMG));
     PetscCall(TestTransposed(&wind, BOTH_SIDES, PCBAIMG));
@@ -392,11 +439,11 @@ int main(int argc, char **argv)
       timeoutfactor: 4
       test:
          suffix: host
-         args: -case {{fields rows,halves values,coupled,zeros,shuffled,sides,transposed}}
+         args: -case {{fields rows,halves values,coupled,zeros,shuffled,sides,transposed,growth}}
       test:
          suffix: ranks
          nsize: {{2 3}}
-         args: -case fields_bai,rows_cube,halves_grid,values_bai,coupled,zeros,shuffled,sides
+         args: -case fields_bai,rows_cube,halves_grid,values_bai,coupled,zeros,shuffled,sides,growth
       test:
          suffix: cuda
          requires: baicuda cuda

@@ -110,6 +110,14 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscBool       single = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (s->reason == BAI_LEVELS_DTOL) {
+    PetscCall(KSPBAIMayGrow(ksp));
+    if (k->grows) {
+      *outcome        = BAI_AGAIN;
+      ksp->guess_zero = PETSC_FALSE;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
   PetscCall(IsSingle(ksp, &single));
   switch (s->reason) {
   case BAI_LEVELS_DTOL: /* norms of BiCGStab may grow where another method converges */
@@ -137,9 +145,10 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Handles a run from a zero guess that the convergence test found to diverge. With levels in single precision, and with
-   BiCGStab, whose norms may grow where another method converges, takes back ksp->reason and sets s->reason instead, so
-   that KSPBAITakeFailure() decides; for BiCGStab of PETSc x becomes zero */
+/* Handles a run that the convergence test found to diverge. Where norms may grow, see KSPBAIMayGrow(), and from a zero
+   guess with levels in single precision, and with BiCGStab, whose norms may grow where another method converges, takes
+   back ksp->reason and sets s->reason instead, so that KSPBAITakeFailure() decides; for BiCGStab of PETSc x becomes
+   zero */
 PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
 {
   KSP_BAI        *k     = (KSP_BAI *)ksp->data;
@@ -147,6 +156,12 @@ PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
   PetscBool       is    = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (grows) PetscCall(KSPBAIMayGrow(ksp));
+  if (grows && k->grows) {
+    ksp->reason = KSP_CONVERGED_ITERATING;
+    s->reason   = BAI_LEVELS_DTOL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (ksp->converged != KSPConvergedDefault || !ksp->guess_zero || !(grows || ksp->reason == KSP_DIVERGED_NANORINF))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsSingle(ksp, &is));

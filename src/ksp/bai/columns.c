@@ -154,7 +154,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(CheckSizes(A, B, X));
   PetscCall(MatGetSize(B, NULL, &count));
-  k->stands = k->stalls = PETSC_FALSE;
+  k->stands = k->stalls = k->grows = PETSC_FALSE;
   PetscCall(KSPBAIPrepare(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
   PetscCall(TakesColumns(ksp, A, &takes));

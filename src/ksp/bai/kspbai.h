@@ -53,6 +53,7 @@ typedef struct {
   BAIVersion of_weights;
   Vec        scaled; /* b times scale */
   PetscReal  scale;  /* power of two if squares of norms would be out of range, otherwise 1 */
+  PetscBool  grows;  /* in this solve ||b - A x|| may be any number of times ||b||, see KSPBAIMayGrow() */
 
   /* The end of the last solve */
   PetscBool stands;     /* rounding prevented progress */
@@ -136,7 +137,7 @@ static inline BAITolerances KSPBAITolerances(KSP ksp, PetscReal scale)
 
   return (BAITolerances){.rtol   = (BAIReal)(fixed ? 0 : ksp->rtol),
                          .abstol = (BAIReal)(fixed ? 0 : scale * ksp->abstol),
-                         .dtol   = (BAIReal)(fixed ? 0 : ksp->divtol),
+                         .dtol   = (BAIReal)(fixed || ((KSP_BAI *)ksp->data)->grows ? 0 : ksp->divtol),
                          .scaled = (BAIReal)(KSPBAITestsTwice(ksp) ? ksp->rtol : 0),
                          .bnorm2 = -1,
                          .fixed  = fixed,
@@ -186,6 +187,7 @@ PETSC_INTERN PetscErrorCode KSPBuildSolution_BAI(KSP, Vec, Vec *);
 PETSC_INTERN PetscErrorCode KSPBAIResidual(KSP, Vec b, Vec x, PetscReal *rnorm);
 PETSC_INTERN PetscErrorCode KSPBAIScaledNorms(KSP, Vec b, Vec r, BAILevelsSolution *);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
+PETSC_INTERN PetscErrorCode KSPBAIMayGrow(KSP);
 
 /* The context of KSPBAIWatch(), which is called after each iteration with the norm of the updated residual */
 typedef struct {

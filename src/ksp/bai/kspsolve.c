@@ -363,6 +363,7 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
   PetscFunctionBegin;
   ksp->its = 0;
   k->scale = 1.0;
+  k->grows = PETSC_FALSE;
   if (KSPBAIGetOwner(k) && !KSPBAIGetOwner(k)->hierarchy->finite) {
     ksp->reason = KSP_DIVERGED_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
