@@ -17,7 +17,7 @@ why='config/hypre.sh was asked for'
 . "$here/common.sh"
 
 sources=${1:-}
-[ -f "$sources/src/CMakeLists.txt" ] || \
+[ -f "$sources/src/CMakeLists.txt" ] ||
   die "usage: config/hypre.sh SOURCES, a folder with the sources of hypre 3"
 version=$(sed -n 's/^set(HYPRE_VERSION *\([0-9.]*\).*/\1/p' "$sources/src/CMakeLists.txt")
 find_cuda

@@ -221,7 +221,7 @@ static PetscErrorCode Ignore(PETSC_UNUSED KSP ksp, PETSC_UNUSED PetscInt it, PET
 }
 
 /* b is 1 in all rows, whatever their units are. Then ||b - A x|| first grows to many times ||b||, but the solve
-   converges, with and without a monitor, in its own test and in the next solve */
+   converges, also in a second solve, and in a third one with a monitor, in as many iterations */
 static PetscErrorCode TestGrowth(const Problem *p, Writing how)
 {
   const Task         t = {p, how, 1};
