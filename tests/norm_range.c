@@ -55,6 +55,45 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A x = 0 from a guess whose square is zero, with an indefinite matrix: CG breaks down, and the next method must not
+   take the guess for zero */
+static PetscErrorCode TestTinyGuess(PetscReal scale)
+{
+  KSP                ksp;
+  Mat                A;
+  Vec                b, x, r;
+  PetscReal          first, norm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 12, &A));
+  PetscCall(MatShift(A, -1));
+  PetscCall(MatScale(A, 1 / scale));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(VecScale(x, scale));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecNorm(r, NORM_2, &first));
+  PetscCall(NewKSP(A, KSPBAI, &ksp));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-3, 0, PETSC_DEFAULT, 5000));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecNorm(r, NORM_2, &norm));
+  PetscCall(Expect(reason == KSP_CONVERGED_RTOL, "it converges: %s", KSPConvergedReasons[reason]));
+  PetscCall(Expect(norm <= (PetscReal)1.001e-3 * first, "the residual is within the tolerance: %g of %g", (double)norm,
+                   (double)first));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscReal scales[] = {1e-100, 1e-150, 1e-160, 1e-200, 1e-290, 1e100, 1e153, 1e160, 1e200, 1e290};
@@ -80,6 +119,7 @@ int main(int argc, char **argv)
       PetscCall(
         Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE));
   }
+  if (Case("tiny_guess")) PetscCall(TestTinyGuess((PetscReal)1e-169));
   PetscCall(CheckFinalize());
   return 0;
 }
