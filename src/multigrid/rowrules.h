@@ -196,6 +196,13 @@ BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIRea
   if (length > found->longest) found->longest = (int)length;
 }
 
+/* Adds the findings of a row that is too long for levels: whether one can divide by its diagonal entry, and its
+   length */
+BAI_INLINE void BAILookAtLongRow(const BAIRows *A, BAIIndex row, BAIFindings *found)
+{
+  BAILookAtRow(A, row, BAIEntry(A, row, row), 1, 0, found);
+}
+
 /* Adds a coupling of magnitude w along direction d to look, if is. d must be known to the compiler, so that a device
    keeps the sums in registers */
 BAI_INLINE void BAIGridAdd(BAIGridLook *look, int d, int is, double w)

@@ -20,7 +20,7 @@ BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p
   if (found->bad < n) {
     status     = BAIStatusOf(BAI_ERR_DIAGONAL);
     status.row = (BAIInt)found->bad;
-  } else if (p->longest && !p->resident && found->longest > p->longest) status = BAIStatusOf(BAI_ERR_LONG);
+  } else if (found->longest > BAILevelsLongest(p)) status = BAIStatusOf(BAI_ERR_LONG);
   return status;
 }
 

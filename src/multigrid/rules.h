@@ -146,6 +146,12 @@ BAI_INLINE int BAILevelsIsBad(BAIReal d, BAIReal sum)
   return d > 0 ? 1 / d == 2 / d : sum > 0;
 }
 
+/* Most entries of a row of which levels are made */
+BAI_INLINE BAIInt BAILevelsLongest(const BAILevelsParameters *p)
+{
+  return p->longest && !p->resident ? p->longest : INT32_MAX;
+}
+
 /* A row is dominant if its diagonal entry exceeds its sum of |a_ij|, j != i, by this factor of the sum */
 BAI_INLINE BAIReal BAILevelsExcess(int finest)
 {

@@ -126,11 +126,13 @@ struct FindingsTogether {
   }
 };
 
-/* How rows are examined: first global row of this rank and global numbers of ghosts; whether a_ji is looked up */
+/* How rows are examined: first global row of this rank and global numbers of ghosts; whether a_ji is looked up; see
+   BAILevelsLongest() */
 struct How {
   BAIInt        begin;
   const BAIInt *ghost;
   int           search;
+  BAIInt        longest;
 };
 
 /* Examines a row by each team of LANES lanes, or none if row is -1. All lanes of a warp call this together */
@@ -166,10 +168,12 @@ static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, Ho
 
   for (long long base = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES * rows; base < A.n;
        base += step) {
-    const int  row     = (int)base + lane / LANES;
-    const bool is_long = row < A.n && A.i[row + 1] - A.i[row] > LONG_ROW;
+    const int  row      = (int)base + lane / LANES;
+    const int  length   = row < A.n ? A.i[row + 1] - A.i[row] : 0;
+    const bool too_long = length > how.longest, is_long = length > LONG_ROW && !too_long;
 
-    LookAtRow<LANES>(A, how, row < A.n && !is_long ? row : -1, mine);
+    LookAtRow<LANES>(A, how, row < A.n && !is_long && !too_long ? row : -1, mine);
+    if (too_long && lane % LANES == 0) BAILookAtLongRow(&A, row, &mine);
     for (unsigned rest = __ballot_sync(~0u, is_long && lane % LANES == 0); rest; rest &= rest - 1)
       LookAtRow<BAI_LANES>(A, how, (int)base + (__ffs((int)rest) - 1) / LANES, mine);
   }
@@ -183,7 +187,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *fou
   const int    blocks = BAIJoinBlocks(state, (long long)A.n * (teams ? TEAM : 1));
   BAIRoom      room, ghost_room;
   BAIFindings *device;
-  How          how = {state->p.first, NULL, !state->p.like};
+  How          how = {state->p.first, NULL, !state->p.like, BAILevelsLongest(&state->p)};
   BAIInt      *ghost;
 
   BAITry(room.Get(state, (size_t)blocks + 1, &device));

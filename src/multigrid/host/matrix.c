@@ -42,10 +42,10 @@ static BAIStatus Copy(BAILevelsState state, const BAIMatrix *M)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Examines all rows. a_ji is not looked up for levels with parameter like, nor in rows that are too long */
+/* Examines all rows. a_ji is not looked up for levels with parameter like */
 static BAIFindings Look(BAILevelsState state, const BAIRows *A)
 {
-  const BAIInt longest = state->p.longest;
+  const BAIInt longest = BAILevelsLongest(&state->p);
   BAIFindings  all     = BAIFindingsNone(A->n);
 
 #pragma omp parallel num_threads(BAITogether(A->n, state->p.threads))
@@ -54,13 +54,17 @@ static BAIFindings Look(BAILevelsState state, const BAIRows *A)
 
 #pragma omp for schedule(static)
     for (BAIInt row = 0; row < A->n; row++) {
-      BAIReal         sum;
-      const BAIScalar d      = BAIDiagonal(A, row, &sum);
-      const int       search = !state->p.like && (!longest || A->i[row + 1] - A->i[row] <= longest);
+      BAIReal   sum;
+      BAIScalar d;
 
+      if (A->i[row + 1] - A->i[row] > longest) {
+        BAILookAtLongRow(A, row, &mine);
+        continue;
+      }
+      d = BAIDiagonal(A, row, &sum);
       BAILookAtRow(A, row, d, sum,
                    BAILookAtEntries(A, state->p.first, state->p.ghost, row, sum + BAIAggregateMagnitude(d), 0, 1,
-                                    search, &mine),
+                                    !state->p.like, &mine),
                    &mine);
     }
 #pragma omp critical(BAILook)
