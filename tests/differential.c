@@ -680,8 +680,8 @@ static PetscErrorCode DestroyPC(PC *pc, PetscOptions *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether PCBAI refuses the omega of the options, as it would diverge */
-static PetscErrorCode Refuses(const System *s, PetscBool *refuses)
+/* Whether PCBAI refuses the omega of the options, as it would diverge; more: further options */
+static PetscErrorCode Refuses(const System *s, const char more[], PetscBool *refuses)
 {
   PetscErrorCode code;
   PetscOptions   o;
@@ -690,7 +690,7 @@ static PetscErrorCode Refuses(const System *s, PetscBool *refuses)
 
   PetscFunctionBeginUser;
   PetscCall(VecDuplicate(s->b, &x));
-  PetscCall(CreatePC(s, 2, "", &pc, &o));
+  PetscCall(CreatePC(s, 2, more, &pc, &o));
   CheckCall(code, PCApply(pc, s->b, x));
   PetscCall(Expect(!code || strstr(check_said, "smoothing diverges"), "PCApply() says %s", check_said));
   *refuses = (PetscBool)(code != 0);
@@ -711,7 +711,7 @@ static PetscErrorCode TestPC(const System *s)
 
   PetscFunctionBeginUser;
   if (!IsFixed(s)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Refuses(s, &refuses));
+  PetscCall(Refuses(s, "", &refuses));
   if (refuses) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDuplicate(s->b, &x));
   PetscCall(VecDuplicate(s->b, &y));
@@ -746,7 +746,8 @@ static PetscErrorCode TestPC(const System *s)
   PetscCall(VecNorm(sum, NORM_INFINITY, &error));
   PetscCall(VecNorm(Mx, NORM_INFINITY, &size[0]));
   PetscCall(VecNorm(My, NORM_INFINITY, &size[1]));
-  if (!PetscIsInfOrNanReal(size[0]) && !PetscIsInfOrNanReal(size[1]))
+  if (!PetscIsInfOrNanReal(size[0]) && !PetscIsInfOrNanReal(size[1]) &&
+      !(IsRough(s, 1) && PetscIsInfOrNanReal(error))) /* Mx - 3 My may overflow where Mx and My do not */
     PetscCall(Expect(error <= 1000 * epsilon * (size[0] + size[1]), "PCBAI is linear, to %g of %g", (double)error,
                      (double)size[0]));
   PetscCall(VecDestroy(&x));
@@ -760,7 +761,8 @@ static PetscErrorCode TestPC(const System *s)
 
 /*
    The same blocks, with the parameters given, swept over on the host and on the device; what is chosen by the backend,
-   or by norms, is left out, and so is mode color on several ranks, which take their turns together on the host
+   or by norms, is left out, as are estimated eigenvalues, and mode color on several ranks, which take their turns
+   together on the host
 */
 static PetscErrorCode TestBackends(System *s)
 {
@@ -768,15 +770,17 @@ static PetscErrorCode TestBackends(System *s)
   const PetscInt   max_it     = s->max_it;
   const PetscBool  norm_none  = s->norm_none;
   Vec              x[2];
-  PetscReal        error, size;
+  PetscReal        error, size, first;
   PetscMPIInt      ranks;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
   if (!IsFixed(s) || strcmp(s->backend, BAIBackends[BAI_BACKEND_CUDA])) PetscFunctionReturn(PETSC_SUCCESS);
   if (ranks > 1 && s->mode == BAI_MODE_COLOR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(s->x0, NORM_INFINITY, &first));
   for (int face = 0; face < 2; face++) {
-    const char *const name = face ? "pc" : "ksp";
+    const char *const name    = face ? "pc" : "ksp";
+    PetscBool         refuses = PETSC_FALSE;
 
     for (int k = 0; k < 2; k++) {
       char         more[256];
@@ -790,6 +794,9 @@ static PetscErrorCode TestBackends(System *s)
         (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -%s_bai_partition natural", name);
       PetscCall(VecDuplicate(s->x0, &x[k]));
       if (face) {
+        (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -pc_bai_polynomial none");
+        if (!refuses) PetscCall(Refuses(s, more, &refuses));
+        if (refuses) continue;
         PetscCall(CreatePC(s, 2, more, &pc, &o));
         PetscCall(PCApply(pc, s->b, x[k]));
         PetscCall(DestroyPC(&pc, &o));
@@ -802,9 +809,10 @@ static PetscErrorCode TestBackends(System *s)
       }
     }
     PetscCall(VecNorm(x[0], NORM_INFINITY, &size));
+    if (!face) size = PetscMax(size, first); /* rounding is that of the guess, which may be larger than the result */
     PetscCall(VecAXPY(x[1], -1, x[0]));
     PetscCall(VecNorm(x[1], NORM_INFINITY, &error));
-    if (!PetscIsInfOrNanReal(size))
+    if (!refuses && !PetscIsInfOrNanReal(size))
       PetscCall(
         Expect(error <= (IsRough(s, face) ? 100 * (PetscReal)FLT_EPSILON : 10000 * PETSC_MACHINE_EPSILON) * size,
                "%s on the device is that on the host, to %g of %g", face ? "PCBAI" : "KSPBAI", (double)error,
@@ -969,7 +977,8 @@ static PetscErrorCode Rewrite(const System *s, int how, Mat *A, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations for a nonsingular symmetric M-matrix hardly depend on how it is written down */
+/* Iterations for a nonsingular symmetric M-matrix hardly depend on how it is written down, except that dense blocks of
+   consecutive rows may happen to be aggregates */
 static PetscErrorCode TestWriting(const System *s)
 {
   const char *const writings[] = {"S A S", "A with zeros", "A renumbered"};
@@ -981,6 +990,7 @@ static PetscErrorCode TestWriting(const System *s)
   PetscFunctionBeginUser;
   if (!s->symmetric || s->signs || s->uneven || s->spread > 0 || s->scale != 1 || s->dominance <= 1 || s->n < 50)
     PetscFunctionReturn(PETSC_SUCCESS);
+  if (how == 2 && s->pattern == PATTERN_BLOCKS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDuplicate(s->b, &b));
   PetscCall(SetRandom(s, 12, b));
   PetscCall(Iterations(s, s->A, b, &its[0]));
