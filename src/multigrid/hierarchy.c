@@ -1,19 +1,11 @@
 /* The multigrid hierarchy of a PCBAIMG: set-up, and new values */
 #include "hierarchy.h"
 #include "rules.h"
-#include "../common/hash.h"
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
 
 /* Sources of aggregates besides the engine, by priority */
 static BAICoarsening *const coarsenings[] = {BAIAggregatesOfUsers};
-
-/* The work of a set-up. All ranks do the largest work that any of them needs */
-enum {
-  WORK_NONE,
-  WORK_VALUES, /* new values in the same pattern */
-  WORK_LEVELS  /* new levels */
-};
 
 /* Allocates bai->hierarchy with standard options and the default precision for bai->face. It has no levels before
    BAIHierarchySetUp() */
@@ -27,7 +19,7 @@ PetscErrorCode BAIHierarchyCreate(BAI *bai)
 }
 
 /* Collective, as ranks release each other's memory */
-static PetscErrorCode DestroyLevels(BAIHierarchy h)
+PetscErrorCode BAIHierarchyDestroyLevels(BAIHierarchy h)
 {
   PetscFunctionBegin;
   if (h->ranks) PetscCall(BAIRankLevelsDestroy(&h->ranks));
@@ -43,7 +35,7 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DestroyLevels(h));
+  PetscCall(BAIHierarchyDestroyLevels(h));
   PetscCall(VecDestroy(&h->b));
   PetscCall(VecDestroy(&h->x));
   PetscCall(PCDestroy(&h->jacobi));
@@ -170,7 +162,7 @@ static PetscErrorCode CompareRequest(const BAI *bai, Mat given, const Request *r
   PetscBool          same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *work = WORK_LEVELS;
+  *work = BAI_WORK_NEW;
   PetscCall(BAIVersionOf((PetscObject)given, &now));
   if (!h->ready || (h->jacobi && now.state != h->of.state) || r->backend != h->backend || now.id != h->of.id ||
       M->n != h->M.n)
@@ -180,9 +172,9 @@ static PetscErrorCode CompareRequest(const BAI *bai, Mat given, const Request *r
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
-  if (same && now.state == h->of.state) *work = WORK_NONE;
+  if (same && now.state == h->of.state) *work = BAI_WORK_NONE;
   else if (!PetscIsInfOrNanReal((PetscReal)h->info.norm)) /* aggregates were made from finite values */
-    *work = WORK_VALUES;
+    *work = BAI_WORK_VALUES;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,7 +236,7 @@ static PetscErrorCode ShareWhole(BAI *bai, Mat A)
 }
 
 /* Gives levels new values, or makes new ones; all ranks do the same work. If new values do not fit, work becomes
-   WORK_LEVELS. status is the one of this rank. A is the matrix of the levels */
+   BAI_WORK_NEW. status is the one of this rank. A is the matrix of the levels */
 static PetscErrorCode RenewLevels(BAI *bai, Mat given, Mat A, const PetscInt garray[], int *work, BAIStatus *status)
 {
   BAIHierarchy h     = bai->hierarchy;
@@ -252,15 +244,15 @@ static PetscErrorCode RenewLevels(BAI *bai, Mat given, Mat A, const PetscInt gar
 
   PetscFunctionBegin;
   *status = BAIStatusOf(BAI_OK);
-  if (*work == WORK_VALUES) {
+  if (*work == BAI_WORK_VALUES) {
     if (h->gathered) PetscCall(BAIGatheredTake(h->gathered, &h->M, 0, garray, PETSC_FALSE, &whole));
     if (h->levels) *status = BAILevelsUpdateValues(h->levels, &whole, (const BAIInt *)garray);
-    if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = WORK_LEVELS;
-    if (*work == WORK_LEVELS) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));
+    if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = BAI_WORK_NEW;
+    if (*work == BAI_WORK_NEW) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
   }
-  if (*work == WORK_LEVELS) {
-    PetscCall(DestroyLevels(h));
+  if (*work == BAI_WORK_NEW) {
+    PetscCall(BAIHierarchyDestroyLevels(h));
     *status = BAIStatusOf(BAI_OK);
     if (h->plan.wanted) PetscCall(ShareWhole(bai, A));
     if (h->chip && h->p.all) *status = BAIStatusOf(BAI_ERR_CHIP); /* which holds whole systems only */
@@ -391,33 +383,33 @@ static PetscErrorCode MakeLevels(BAI *bai, Mat given, Mat A, const PetscInt garr
   *bad = BadnessOf(*mine);
   PetscCall(BAIAgree(bai, PETSC_SUCCESS, bad));
   if (*bad) {
-    PetscCall(DestroyLevels(h));
+    PetscCall(BAIHierarchyDestroyLevels(h));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCDestroy(&h->jacobi));
   PetscCall(TakeInfo(bai, A));
-  if (h->p.all && *work == WORK_VALUES) PetscCall(BAIRankLevelsRenew(bai, fits));
+  if (h->p.all && *work == BAI_WORK_VALUES) PetscCall(BAIRankLevelsRenew(bai, fits));
   else if (h->p.all) PetscCall(BAIRankLevelsSetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up levels. scaled: the scaling was found for this very matrix. fresh: returns whether the levels are new. If a
-   row is too long, h->jacobi replaces them; if an entry of the diagonal is not finite, or a matrix for the chip does
-   not fit, there are none, without an error */
-static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *fresh)
+/* Sets up levels. scaled: the scaling was found for this very matrix. done: what was done; BAI_WORK_NONE if there are
+   no levels. If a row is too long, h->jacobi replaces them. If an entry of the diagonal is not finite, or a matrix for
+   the chip does not fit, there are none, without an error */
+PetscErrorCode BAIHierarchyMake(BAI *bai, Mat A, PetscBool scaled, int *done)
 {
   BAIHierarchy   h     = bai->hierarchy;
   const Mat      given = A;
   Request        r     = {.backend = BAI_BACKEND_HOST};
   BAIStatus      mine  = BAIStatusOf(BAI_OK);
   PetscLogDouble start, end;
-  int            work = WORK_NONE, bad = 0;
-  PetscBool      fits, none            = PETSC_FALSE;
+  int            work = BAI_WORK_NONE, bad = 0;
+  PetscBool      fits, none                = PETSC_FALSE;
   PetscErrorCode code;
   PetscObjectId  id;
 
   PetscFunctionBegin;
-  *fresh = PETSC_FALSE;
+  *done = BAI_WORK_NONE;
   PetscCall(h->ready ? BAICheckAssembled(bai->obj, A) : BAICheckMatrix(bai->obj, A));
   PetscCall(BAIConvert(bai, A, &A));
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
@@ -432,7 +424,7 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   h->single_set  = h->single;
   h->backend_set = bai->options.backend;
   h->finite      = PETSC_TRUE;
-  if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (work == BAI_WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(PetscTime(&start));
@@ -461,104 +453,14 @@ static PetscErrorCode SetUpLevels(BAI *bai, Mat A, PetscBool scaled, PetscBool *
   if (!fits) {
     PetscCall(PetscInfo(bai->obj, "New levels: aggregates of some rank do not fit the new values\n"));
     h->ready = PETSC_FALSE;
-    PetscCall(SetUpLevels(bai, given, PETSC_TRUE, fresh));
+    PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, done));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   h->ready = PETSC_TRUE;
-  *fresh   = (PetscBool)(work == WORK_LEVELS);
-  if (*fresh) h->seconds = end - start;
-  if (*fresh) PetscCall(TellLevels(bai));
+  *done    = work;
+  if (work == BAI_WORK_NEW) h->seconds = end - start;
+  if (work == BAI_WORK_NEW) PetscCall(TellLevels(bai));
   else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Solves A y = |D| w by conjugate gradients, a step of inverse iteration for w, and makes new levels of the matrix that
-   y scales. Improving w and the levels in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan,
-   T. Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004.
-   A may be negative definite, which KSPCG refuses. solved: CG met its tolerance, so another step gains nothing */
-static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
-{
-  enum {
-    STEPS = 10
-  };
-  const PetscReal    tolerance = 1e-4; /* of r^T z, the square of the natural norm */
-  const BAIHierarchy h         = bai->hierarchy;
-  Vec               *work, y, r, z, p, Ap;
-  PetscBool          fresh;
-  PetscScalar        first = 0, before = 0, rz, pAp;
-
-  PetscFunctionBegin;
-  PetscCall(VecDuplicateVecs(h->scaling.left, 5, &work));
-  y = work[0], r = work[1], z = work[2], p = work[3], Ap = work[4];
-  PetscCall(MatGetDiagonal(A, r));
-  PetscCall(VecPointwiseMult(r, r, h->scaling.left));
-  PetscCall(VecSet(y, 0.0));
-  for (int step = 0;; step++) {
-    PetscCall(BAIHierarchyApply(bai, r, z, PETSC_FALSE));
-    PetscCall(VecDot(r, z, &rz));
-    if (step == 0) first = rz;
-    *solved = (PetscBool) !(PetscAbsScalar(rz) > tolerance * PetscAbsScalar(first));
-    if (*solved || step == STEPS) break;
-    if (step == 0) PetscCall(VecCopy(z, p));
-    else PetscCall(VecAYPX(p, rz / before, z));
-    PetscCall(MatMult(A, p, Ap));
-    PetscCall(VecDot(Ap, p, &pAp));
-    if (!(PetscAbsScalar(pAp) > 0)) break;
-    PetscCall(VecAXPY(y, rz / pAp, p));
-    PetscCall(VecAXPY(r, -rz / pAp, Ap));
-    before = rz;
-  }
-  PetscCall(
-    PetscInfo(bai->obj, "r^T z of A y = |D| w fell to %g\n", (double)(PetscAbsScalar(rz) / PetscAbsScalar(first))));
-  PetscCall(BAIScalingReplace(&h->scaling, y));
-  PetscCall(VecDestroyVecs(5, &work));
-  h->ready = PETSC_FALSE;
-  PetscCall(SetUpLevels(bai, given, PETSC_TRUE, &fresh));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Makes new levels of the scaled matrix if the units of the matrix require it, see ../petsc/scaling.c */
-static PetscErrorCode Scale(BAI *bai, Mat given)
-{
-  enum {
-    STEPS = 4 /* log-normal coefficients in 2D need three, the other problems tried need one */
-  };
-  const BAIHierarchy h      = bai->hierarchy;
-  const PetscInt     fields = (PetscInt)h->p.fields;
-  Mat                A;
-  PetscBool          fresh, good = PETSC_FALSE;
-  PetscReal          ratio;
-
-  PetscFunctionBegin;
-  if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->scaling.left) { /* from earlier values */
-    PetscBool fits;
-
-    PetscCall(BAIScalingFits(&h->scaling, fields, &fits));
-    if (fits) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(BAIScalingReset(&h->scaling));
-    h->ready = PETSC_FALSE;
-    PetscCall(SetUpLevels(bai, given, PETSC_TRUE, &fresh));
-  }
-  ratio = h->levels ? (PetscReal)h->info.ratio : 0;
-  if (PetscIsNanReal(ratio)) ratio = (PetscReal)INFINITY;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(bai->obj)));
-  if (!(ratio > (PetscReal)BAI_UNITS_RATIO) || PetscIsInfReal(ratio)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIConvert(bai, given, &A));
-  PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
-  if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(bai->obj, "The levels belong to the matrix with its %s scaled\n",
-                      h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
-  if (h->chip) { /* the residuals must be those of the unscaled matrix, so it stays off the chip */
-    PetscCall(BAIScalingReset(&h->scaling));
-    PetscCall(DestroyLevels(h));
-    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  h->ready = PETSC_FALSE;
-  PetscCall(SetUpLevels(bai, given, PETSC_TRUE, &fresh));
-  for (int step = 0; step < STEPS && !good && h->scaling.smoothed && !h->p.modes && !h->jacobi; step++)
-    PetscCall(Improve(bai, given, A, &good));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -569,11 +471,11 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
 PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
 {
   PetscErrorCode code;
-  PetscBool      fresh;
+  int            done;
 
   PetscFunctionBegin;
-  code = SetUpLevels(bai, A, PETSC_FALSE, &fresh);
-  if (!code && fresh) code = Scale(bai, A);
+  code = BAIHierarchyMake(bai, A, PETSC_FALSE, &done);
+  if (!code) code = BAIUnitsSetUp(bai, A, done);
   if (code) bai->hierarchy->ready = PETSC_FALSE;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -74,6 +74,7 @@ struct BAIHierarchy_ {
 
   BAIFields  fields;
   BAIScaling scaling;
+  PetscReal  ratio; /* see BAI_UNITS_RATIO, when the levels were made */
 
   /* The matrix */
   BAIMatrix  M;      /* this rank's part: pointers to arrays that must stay in place */
@@ -88,6 +89,9 @@ PETSC_INTERN PetscErrorCode BAIHierarchyReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIHierarchyMake(BAI *, Mat, PetscBool, int *);
+PETSC_INTERN PetscErrorCode BAIHierarchyDestroyLevels(BAIHierarchy);
+PETSC_INTERN PetscErrorCode BAIUnitsSetUp(BAI *, Mat, int);                        /* units.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
 

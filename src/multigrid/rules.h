@@ -217,8 +217,9 @@ BAI_INLINE int BAIIsExact(const BAILevelsParameters *p, BAIInt rows)
      aggregate.
    - A row in no aggregate must be dominant.
 
-   Rows that violate this are counted when levels are made, as matching leaves some, and again with new values. With
-   modes, points take the place of rows. Aggregates that were made from infinite values or NaN are never kept
+   Rows that violate this are counted when levels are made, as matching leaves some, and again with new values. If
+   matching found no aggregates at all, fewer violations are a change, too: it may now find some. With modes, points
+   take the place of rows. Aggregates that were made from infinite values or NaN are never kept
 */
 
 /* Whether a coupling is still strong with new values, by the weaker rule of BAIFits() */
@@ -259,11 +260,13 @@ BAI_INLINE int BAIFitHoldsTogether(int count, uint32_t *leads)
   return common != 0;
 }
 
-/* Whether now is not much more than then, the numbers of misfits with new values and when aggregates of n rows were
+/* Whether now is not much more than then, the numbers of misfits with new values and when m aggregates of n rows were
    made */
-BAI_INLINE int BAIFits(int64_t now, int64_t then, BAIInt n)
+BAI_INLINE int BAIFits(int64_t now, int64_t then, BAIInt m, BAIInt n)
 {
-  return now - then <= BAI_LEVELS_AGGREGATE || now - then <= n / BAI_FIT_PART;
+  const int64_t more = m || now > then ? now - then : then - now;
+
+  return more <= BAI_LEVELS_AGGREGATE || more <= n / BAI_FIT_PART;
 }
 
 /*

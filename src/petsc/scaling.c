@@ -9,9 +9,8 @@
    * If constants on each field make A w as small as in consistent units, w is the inverse square root of the mean
      diagonal entry of the field. For a scalar matrix this is one number, and nothing is scaled.
    * Otherwise, if A is Hermitian, w starts as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth.
-   * Otherwise L and R give all rows and columns of |L A R| the same sum (R. Sinkhorn, P. Knopp, "Concerning nonnegative
-     matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21, 1967), if the scaled matrix nearly
-     annihilates constants on each field.
+   * Otherwise L and R give all rows and columns of |L A R| the same sum: R. Sinkhorn, P. Knopp, "Concerning nonnegative
+     matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21, 1967.
 */
 #include "baiimpl.h"
 #include "../common/hash.h"
@@ -25,7 +24,6 @@ enum {
 
 static const PetscReal units_defect =
                          3, /* largest defect of constants; dominant rows and boundary conditions make it up to 1.7 */
-  balanced_defect   = 0.5,  /* largest defect of constants after balancing, if units were the problem */
   least_of_smooth   = 1e-3, /* dominant rows make v of Smooth() fall to zero or below */
   least_of_solution = 1e-6; /* smallest y_i / w_i, relative to the largest */
 
@@ -281,11 +279,10 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
   PetscCall(VecPointwiseMult(s->right, s->right, w));
   PetscCall(MatDestroy(&B));
   PetscCall(VecDestroy(&w));
-  if (defect > balanced_defect) PetscCall(BAIScalingReset(s)); /* units were not the problem */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Replaces w by the solution y of A y = |D| w, see ../multigrid/hierarchy.c, unless y overflowed. It changes with units
+/* Replaces w by the solution y of A y = |D| w, see ../multigrid/units.c, unless y overflowed. It changes with units
    like S^-1, too. Overwrites y */
 PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
 {

@@ -83,12 +83,12 @@ typedef struct {
   BAIMailbox mailbox;   /* through this memory */
 } BAIRanks;
 
-/* The work of a set-up: new values in the same pattern, or a new engine. All ranks do the largest work that any
-   needs */
+/* The work of a set-up: new values in the same pattern, or a new engine or new levels. All ranks do the largest work
+   that any needs */
 enum {
   BAI_WORK_NONE,
   BAI_WORK_VALUES,
-  BAI_WORK_ENGINE
+  BAI_WORK_NEW
 };
 
 typedef struct {

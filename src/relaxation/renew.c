@@ -62,12 +62,11 @@ PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choic
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (*work == BAI_WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->relax.engine, &M);
-    if (status.code == BAI_ERR_PATTERN || (status.code == BAI_ERR_DIAGONAL && !bai->relax.unit))
-      *work = BAI_WORK_ENGINE;
+    if (status.code == BAI_ERR_PATTERN || (status.code == BAI_ERR_DIAGONAL && !bai->relax.unit)) *work = BAI_WORK_NEW;
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
   }
   PetscCall(PetscMemcpy(&bai->relax.use, choice, sizeof(*choice)));
-  if (*work == BAI_WORK_ENGINE) {
+  if (*work == BAI_WORK_NEW) {
     PetscCall(BAIDisconnect(bai));
     PetscCall(BAIScatterCreate(bai, m->A, m->other, m->nghost, m->garray));
     mine = CreateEngine(bai, m->square, &M, &status);

@@ -12,14 +12,14 @@ static PetscErrorCode CompareChoice(const BAI *bai, const BAIParts *m, const BAI
   PetscBool  same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *work = BAI_WORK_ENGINE;
+  *work = BAI_WORK_NEW;
   if (bai->relax.engine) PetscCall(PetscMemcmp(c, &bai->relax.use, sizeof(*c), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIVersionOf((PetscObject)m->A, &now));
   *work = BAIVersionsEqual(now, bai->relax.held) ? BAI_WORK_NONE : BAI_WORK_VALUES;
   if (*work == BAI_WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIScatterFits(bai, m->nghost, m->garray, &same));
-  if (!same) *work = BAI_WORK_ENGINE;
+  if (!same) *work = BAI_WORK_NEW;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,7 +75,7 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   bai->relax.held.id = 0; /* until all ranks have succeeded */
   PetscCall(BAICheckMatrix(bai->obj, m->A));
   PetscCall(BAIFillEngine(bai, m, choice, work));
-  if (*work == BAI_WORK_ENGINE) {
+  if (*work == BAI_WORK_NEW) {
     PetscCall(BAIConnect(bai, m->A, m->nghost, m->garray));
     mine = BAITakeTurns(bai, m->A, m->nghost, m->garray);
   }
@@ -83,7 +83,7 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   PetscCall(mine);
   PetscCall(BAIVersionOf((PetscObject)m->A, &bai->relax.held));
   BAIEngineInfo(bai->relax.engine, &bai->relax.info);
-  if (*work == BAI_WORK_ENGINE) PetscCall(ExplainKernels(bai));
+  if (*work == BAI_WORK_NEW) PetscCall(ExplainKernels(bai));
   bai->relax.refinement.learnt = PETSC_FALSE;
   if (bai->relax.use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
   bai->relax.largest = 0.0;
@@ -157,7 +157,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
       PetscLogEventEnd(BAI_SetUp, obj, m.A, 0, 0));
     PetscCall(mine);
     PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n",
-                        work == BAI_WORK_ENGINE ? "Set up" : "New values for the engine",
+                        work == BAI_WORK_NEW ? "Set up" : "New values for the engine",
                         (PetscInt64)bai->relax.info.blocks, BAIBackends[bai->relax.use.backend]));
   }
   PetscCall(ChooseRun(bai));

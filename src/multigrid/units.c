@@ -1,0 +1,136 @@
+/* Levels of a matrix whose unknowns or equations have different units, see ../petsc/scaling.c: when to scale it, and
+   improvement of the scaling */
+#include "hierarchy.h"
+#include <petsc/private/petscimpl.h>
+
+/* Solves A y = |D| w by conjugate gradients, a step of inverse iteration for w, and makes new levels of the matrix that
+   y scales. Improving w and the levels in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan,
+   T. Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004.
+   A may be negative definite, which KSPCG refuses. solved: CG met its tolerance, so another step gains nothing */
+static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
+{
+  enum {
+    STEPS = 10
+  };
+  const PetscReal    tolerance = 1e-4; /* of r^T z, the square of the natural norm */
+  const BAIHierarchy h         = bai->hierarchy;
+  Vec               *work, y, r, z, p, Ap;
+  PetscScalar        first = 0, before = 0, rz, pAp;
+  int                done;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicateVecs(h->scaling.left, 5, &work));
+  y = work[0], r = work[1], z = work[2], p = work[3], Ap = work[4];
+  PetscCall(MatGetDiagonal(A, r));
+  PetscCall(VecPointwiseMult(r, r, h->scaling.left));
+  PetscCall(VecSet(y, 0.0));
+  for (int step = 0;; step++) {
+    PetscCall(BAIHierarchyApply(bai, r, z, PETSC_FALSE));
+    PetscCall(VecDot(r, z, &rz));
+    if (step == 0) first = rz;
+    *solved = (PetscBool) !(PetscAbsScalar(rz) > tolerance * PetscAbsScalar(first));
+    if (*solved || step == STEPS) break;
+    if (step == 0) PetscCall(VecCopy(z, p));
+    else PetscCall(VecAYPX(p, rz / before, z));
+    PetscCall(MatMult(A, p, Ap));
+    PetscCall(VecDot(Ap, p, &pAp));
+    if (!(PetscAbsScalar(pAp) > 0)) break;
+    PetscCall(VecAXPY(y, rz / pAp, p));
+    PetscCall(VecAXPY(r, -rz / pAp, Ap));
+    before = rz;
+  }
+  PetscCall(
+    PetscInfo(bai->obj, "r^T z of A y = |D| w fell to %g\n", (double)(PetscAbsScalar(rz) / PetscAbsScalar(first))));
+  PetscCall(BAIScalingReplace(&h->scaling, y));
+  PetscCall(VecDestroyVecs(5, &work));
+  h->ready = PETSC_FALSE;
+  PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gets the ratio of BAI_UNITS_RATIO, the largest one of all ranks, or 0 if there are no levels. Collective */
+static PetscErrorCode GetRatio(const BAI *bai, PetscReal *ratio)
+{
+  const BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  *ratio = h->levels ? (PetscReal)h->info.ratio : 0;
+  if (PetscIsNanReal(*ratio)) *ratio = (PetscReal)INFINITY;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(bai->obj)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes new levels, and forgets the scaling, if the units of new values differ from those that the levels were made
+   for; done becomes BAI_WORK_NEW then. Collective */
+static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  PetscReal          ratio;
+
+  PetscFunctionBegin;
+  if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetRatio(bai, &ratio));
+  if (PetscIsInfReal(ratio) || !(ratio > (PetscReal)BAI_UNITS_GROWTH * h->ratio)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->scaling.left && !(ratio > (PetscReal)BAI_UNITS_RATIO)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->obj, "New levels: the units of the new values are others\n"));
+  PetscCall(BAIScalingReset(&h->scaling));
+  h->ready = PETSC_FALSE;
+  PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes new levels of the scaled matrix if the units of the matrix require it, see ../petsc/scaling.c */
+static PetscErrorCode Scale(BAI *bai, Mat given)
+{
+  enum {
+    STEPS = 4 /* log-normal coefficients in 2D need three, the other problems tried need one */
+  };
+  const BAIHierarchy h      = bai->hierarchy;
+  const PetscInt     fields = (PetscInt)h->p.fields;
+  Mat                A;
+  PetscBool          good = PETSC_FALSE;
+  PetscReal          ratio;
+  int                done;
+
+  PetscFunctionBegin;
+  if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->scaling.left) { /* from earlier values */
+    PetscBool fits;
+
+    PetscCall(BAIScalingFits(&h->scaling, fields, &fits));
+    if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(BAIScalingReset(&h->scaling));
+    h->ready = PETSC_FALSE;
+    PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
+  }
+  PetscCall(GetRatio(bai, &ratio));
+  if (!(ratio > (PetscReal)BAI_UNITS_RATIO) || PetscIsInfReal(ratio)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIConvert(bai, given, &A));
+  PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
+  if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->obj, "The levels belong to the matrix with its %s scaled\n",
+                      h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
+  if (h->chip) { /* the residuals must be those of the unscaled matrix, so it stays off the chip */
+    PetscCall(BAIScalingReset(&h->scaling));
+    PetscCall(BAIHierarchyDestroyLevels(h));
+    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  h->ready = PETSC_FALSE;
+  PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
+  for (int step = 0; step < STEPS && !good && h->scaling.smoothed && !h->p.modes && !h->jacobi; step++)
+    PetscCall(Improve(bai, given, A, &good));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called after done, the work of BAIHierarchyMake(): makes new levels, of the scaled matrix, if the units require it.
+   Collective */
+PetscErrorCode BAIUnitsSetUp(BAI *bai, Mat given, int done)
+{
+  PetscFunctionBegin;
+  if (done == BAI_WORK_VALUES) PetscCall(RenewUnits(bai, given, &done));
+  if (done != BAI_WORK_NEW) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Scale(bai, given));
+  PetscCall(GetRatio(bai, &bai->hierarchy->ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
