@@ -139,7 +139,7 @@ gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorial
   $(filter-out %_none.c %/hypre.c,$(wildcard bench/parts/*.c)) \
   bench/parts/crs$(if $(NVCC),.cu,_none.c) \
   bench/parts/hypre$(if $(hypre),,_none).c \
-  tests/parts/systems.c tests/parts/gpu$(if $(NVCC),.cu,_none.c)
+  tests/parts/drawn.c tests/parts/systems.c tests/parts/gpu$(if $(NVCC),.cu,_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
 
@@ -322,19 +322,19 @@ harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
 run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T), \
   $(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
-# Random systems on 1 to 4 ranks for SECONDS in all, from seed FIRST on; the seed is a matter of the clock unless it is
-# given
-SECONDS ?= 60
+# Random systems, and histories of a solver, on 1 to 4 ranks for SECONDS in all, from seed FIRST on; the seed is a
+# matter of the clock unless it is given
+SECONDS ?= 120
 FIRST   ?= $(shell expr $$(date +%s) % 1000000000)
 FUZZ    ?=
-fuzz: $(B)/tests/tests/differential
-	@failed=0; first=$(FIRST); \
-	for ranks in 1 2 3 4; do \
-	  timeout $$(($(SECONDS) / 4 + 120)) \
-	    $(mpiexec) -n $$ranks $< -first $$first -seconds $$(($(SECONDS) / 4)) $(FUZZ) >$(B)/fuzz.log 2>&1 || \
-	    { echo "differential on $$ranks ranks from seed $$first: exit status $$?"; failed=1; }; \
+fuzz: $(B)/tests/tests/differential $(B)/tests/tests/histories
+	@failed=0; first=$(FIRST); each=$$(($(SECONDS) / 12)); \
+	for ranks in 1 2 3 4; do for program in differential 'differential -levels' histories; do \
+	  timeout $$((each + 120)) \
+	    $(mpiexec) -n $$ranks $(<D)/$$program -first $$first -seconds $$each $(FUZZ) >$(B)/fuzz.log 2>&1 || \
+	    { echo "$$program on $$ranks ranks from seed $$first: exit status $$?"; failed=1; }; \
 	  cat $(B)/fuzz.log; ! grep -q '^Not so' $(B)/fuzz.log || failed=1; first=$$((first + 10000000)); \
-	done; exit $$failed
+	done; done; exit $$failed
 
 # Very many solves by RANKS processes for SECONDS: on the host, and where there is a GPU on it, which nobody else may
 # use meanwhile
