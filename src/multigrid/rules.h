@@ -3,7 +3,7 @@
 
 #include "levels.h"
 #include "../common/damping.h"
-#include "../common/hash.h"
+#include "../common/scalar.h"
 #include <float.h>
 #include <math.h>
 #if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
@@ -48,35 +48,6 @@ enum {
 #define BAI_FIT_LESS    ((BAIReal)1.5)
 #define BAI_GRID_STRONG 4   /* directions with at least a quarter of the strongest couplings are coarsened */
 #define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by a larger factor do not belong to a grid */
-
-#if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
-BAI_INLINE BAIScalar BAIConj(BAIScalar a)
-{
-  return BAIScalar(a.real(), -a.imag());
-}
-BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
-{
-  return a.real();
-}
-#elif defined(PETSC_USE_COMPLEX)
-BAI_INLINE BAIScalar BAIConj(BAIScalar a)
-{
-  return sizeof(BAIReal) > sizeof(float) ? (BAIScalar)conj(a) : (BAIScalar)conjf(a);
-}
-BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
-{
-  return (BAIReal)creal(a);
-}
-#else
-BAI_INLINE BAIScalar BAIConj(BAIScalar a)
-{
-  return a;
-}
-BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
-{
-  return a;
-}
-#endif
 
 /* Smaller pivots of the last level, relative to the diagonal entry, are rounding: the matrix is singular */
 #define BAI_LEVELS_PIVOT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-10 : (BAIReal)1e-4)

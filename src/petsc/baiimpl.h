@@ -169,6 +169,7 @@ static inline PetscBool BAIIsExactSquare(PetscReal square)
                      square <= PETSC_MAX_REAL * PETSC_MACHINE_EPSILON);
 }
 PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIVecSet(Vec, BAISet);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

@@ -276,25 +276,6 @@ PetscErrorCode BAIBackendOf(Mat Ad, BAIBackend *backend)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets s to 1/sqrt(|a_ii|), or to 1 where a_ii is zero */
-static PetscErrorCode RootsOfDiagonal(Mat A, Vec s)
-{
-  PetscScalar *values;
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetDiagonal(A, s));
-  PetscCall(VecGetLocalSize(s, &n));
-  PetscCall(VecGetArray(s, &values));
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscReal d = PetscAbsScalar(values[i]);
-
-    values[i] = d > 0 ? 1 / PetscSqrtReal(d) : 1;
-  }
-  PetscCall(VecRestoreArray(s, &values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether v^H S A S u = (S A S v)^H u up to rounding, for a pseudorandom vector u and v, its entries squared. S makes
    the diagonal 1, so that large rows, as of boundary conditions, do not hide the others */
 PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
@@ -308,8 +289,10 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscCall(VecDuplicate(u, &v));
   PetscCall(VecDuplicate(u, &s));
   PetscCall(VecDuplicate(Au, &Av));
-  PetscCall(RootsOfDiagonal(A, s));
-  PetscCall(VecSetRandom(u, NULL));
+  PetscCall(MatGetDiagonal(A, s));
+  PetscCall(VecAbs(s));
+  PetscCall(BAIVecSet(s, BAI_SET_INVERSE_ROOT));
+  PetscCall(BAIVecSet(u, BAI_SET_NOISE));
   PetscCall(VecPointwiseMult(v, u, u));
   PetscCall(VecNorm(v, NORM_2, &norm));
   PetscCall(VecPointwiseMult(u, s, u));

@@ -91,24 +91,6 @@ PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w_i = d_i^power, or 1 if d_i is zero */
-static PetscErrorCode Power(Vec d, PetscReal power, Vec w)
-{
-  const PetscScalar *in;
-  PetscScalar       *out;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(d, &n));
-  PetscCall(VecGetArrayRead(d, &in));
-  PetscCall(VecGetArrayWrite(w, &out));
-  for (PetscInt i = 0; i < n; i++)
-    out[i] = PetscRealPart(in[i]) > 0 ? PetscPowReal(PetscRealPart(in[i]), power) : (PetscReal)1;
-  PetscCall(VecRestoreArrayWrite(w, &out));
-  PetscCall(VecRestoreArrayRead(d, &in));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Computes w = d^-1/2 v, where v is the result of Jacobi steps from 1 on B v = 0 for B = d^-1/2 A d^-1/2. d has |a_ii|;
    negative: A has a negative diagonal. If B, or -B then, is an M-matrix, v stays positive */
 static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
@@ -119,7 +101,8 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscReal       norm;
 
   PetscFunctionBegin;
-  PetscCall(Power(d, (PetscReal)-0.5, w));
+  PetscCall(VecCopy(d, w));
+  PetscCall(BAIVecSet(w, BAI_SET_INVERSE_ROOT));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatDiagonalScale(B, w, w));
   PetscCall(MatNorm(B, NORM_INFINITY, &norm));
@@ -167,19 +150,16 @@ static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
 static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
 {
   Mat B;
-  Vec sums;
 
   PetscFunctionBegin;
   PetscCall(Magnitudes(obj, A, &B));
-  PetscCall(VecDuplicate(left, &sums));
   PetscCall(VecSet(right, 1.0));
   for (int step = 0; step < BALANCING_STEPS; step++) {
-    PetscCall(MatMult(B, right, sums));
-    PetscCall(Power(sums, -1, left));
-    PetscCall(MatMultTranspose(B, left, sums));
-    PetscCall(Power(sums, -1, right));
+    PetscCall(MatMult(B, right, left));
+    PetscCall(BAIVecSet(left, BAI_SET_INVERSE));
+    PetscCall(MatMultTranspose(B, left, right));
+    PetscCall(BAIVecSet(right, BAI_SET_INVERSE));
   }
-  PetscCall(VecDestroy(&sums));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

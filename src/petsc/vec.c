@@ -63,6 +63,29 @@ PetscErrorCode BAIVecRestoreArray(BAIBackend backend, Vec v, BAIAccess access, B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets the entries of v by BAISetEntry(), where they are. VecSetRandom() takes as long as many products, on the host.
+   Not collective */
+PetscErrorCode BAIVecSet(Vec v, BAISet what)
+{
+  const BAIAccess access = what == BAI_SET_NOISE ? BAI_WRITE : BAI_READ_WRITE;
+  BAIScalar      *array;
+  BAIMemory       memory = BAI_MEMORY_HOST;
+  BAIStatus       status;
+  PetscInt        first, n;
+  void           *stream = NULL;
+  int             device;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(v, &first, NULL));
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(BAIVecGetArray(BAI_BACKEND_CUDA, v, access, &array, &memory));
+  if (memory == BAI_MEMORY_DEVICE) PetscCall(BAIGetDevice(0, &device, &stream));
+  status = BAIBackendSet(BAI_BACKEND_CUDA, memory, stream, what, (int64_t)first, (BAIInt)n, array);
+  PetscCall(BAIVecRestoreArray(BAI_BACKEND_CUDA, v, access, &array));
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", BAICodeString(status.code));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Copies local values between vectors, one of which may be distributed */
 static PetscErrorCode CopyLocal(Vec from, Vec to)
 {

@@ -272,9 +272,10 @@ BAIStatus BAIBackendIsReady(BAIBackend backend, void *stream)
   return backends[backend]->ready ? backends[backend]->ready(stream) : BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIBackendNoise(BAIBackend backend, BAIMemory memory, void *stream, int64_t first, BAIInt n, BAIScalar *x)
+BAIStatus BAIBackendSet(BAIBackend backend, BAIMemory memory, void *stream, BAISet what, int64_t first, BAIInt n,
+                        BAIScalar *x)
 {
-  return backends[memory == BAI_MEMORY_HOST ? BAI_BACKEND_HOST : backend]->noise(stream, first, n, x);
+  return backends[memory == BAI_MEMORY_HOST ? BAI_BACKEND_HOST : backend]->set(stream, what, first, n, x);
 }
 
 void BAIEngineDestroy(BAIEngine *engine)

@@ -36,7 +36,7 @@
 #pragma once
 
 #include "../common/damping.h"
-#include "../common/types.h"
+#include "../common/scalar.h"
 #include "tuning.h"
 
 #if defined(__cplusplus)
@@ -231,7 +231,7 @@ typedef struct {
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
   BAIStatus (*ready)(void *stream); /* NULL if it is always ready */
-  BAIStatus (*noise)(void *stream, int64_t first, BAIInt n, BAIScalar *x);
+  BAIStatus (*set)(void *stream, BAISet, int64_t first, BAIInt n, BAIScalar *x);
 } BAIBackendOps;
 
 extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
@@ -306,8 +306,8 @@ void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
 /* BAI_ERR_CAPTURE if the stream is being captured into a graph, so that its engines cannot be called */
 BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
-/* Fills x with pseudorandom numbers in [-1/2,1/2), where x_i depends on first + i only; on a device, in stream order */
-BAIStatus   BAIBackendNoise(BAIBackend, BAIMemory, void *stream, int64_t first, BAIInt n, BAIScalar *x);
+/* Sets the entries of x, which belong to the rows from first on, by BAISetEntry(); on a device, in stream order */
+BAIStatus   BAIBackendSet(BAIBackend, BAIMemory, void *stream, BAISet, int64_t first, BAIInt n, BAIScalar *x);
 const char *BAIKernelString(BAIKernel);
 
 /*

@@ -46,26 +46,6 @@ static PetscReal RoundedToTenBits(PetscReal value)
   return (PetscReal)ldexp(round(part * 1024.0) / 1024.0, exponent);
 }
 
-/* Fills x with pseudorandom numbers in [-1/2,1/2) that depend on the row; PETSc's generator takes as long as some
-   iterations */
-static PetscErrorCode SetNoise(const BAI *bai, Vec x)
-{
-  const BAIChoice *use = &bai->relax.use;
-  BAIScalar       *array;
-  BAIMemory        memory;
-  PetscInt         first, n;
-  BAIStatus        status;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetOwnershipRange(x, &first, NULL));
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(BAIVecGetArray(use->backend, x, BAI_WRITE, &array, &memory));
-  status = BAIBackendNoise(use->backend, memory, use->p.stream, (int64_t)first, (BAIInt)n, array);
-  PetscCall(BAIVecRestoreArray(use->backend, x, BAI_WRITE, &array));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Estimates the extreme eigenvalues of M^{-1}A, where x + M^{-1}(b - A x) is a global iteration, by steps steps of
    GMRES. A complex eigenvalue counts as |lambda|^2/Re lambda, whose damping makes it converge. most is 0 if no real
@@ -90,7 +70,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *l
   PetscCall(VecDuplicate(b, &iteration.x));
   PetscCall(VecDuplicate(b, &iteration.zero));
   PetscCall(VecZeroEntries(iteration.zero));
-  PetscCall(SetNoise(bai, x));
+  PetscCall(BAIAgree(bai, BAIVecSet(x, BAI_SET_NOISE), NULL));
   PetscCall(VecShift(x, 0.5));
   PetscCall(IterateOnce(&iteration, x, b, PETSC_TRUE));
   PetscCall(VecNorm(b, NORM_INFINITY, &size));

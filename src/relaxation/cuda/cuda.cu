@@ -173,5 +173,5 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .info       = Info,
   .destroy    = Destroy,
   .ready      = BAICUDAIsReady,
-  .noise      = BAICUDANoise,
+  .set        = BAICUDASet,
 };

@@ -1,5 +1,4 @@
 /* The host backend: OpenMP threads. With sweep.c it is short enough to serve as the definition of the method */
-#include "../../common/hash.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -185,10 +184,10 @@ static BAIStatus Shares(BAIState state, BAIReal *share)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
+static BAIStatus Set(void *stream, BAISet what, int64_t first, BAIInt n, BAIScalar *x)
 {
   (void)stream;
-  for (BAIInt i = 0; i < n; i++) x[i] = BAINoise((uint64_t)(first + i));
+  for (BAIInt i = 0; i < n; i++) x[i] = BAISetEntry(what, first + i, x[i]);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -234,5 +233,5 @@ const BAIBackendOps BAIBackendHost = {
   .unbind     = UnbindVectors,
   .info       = TellInfo,
   .destroy    = DestroyState,
-  .noise      = Noise,
+  .set        = Set,
 };
