@@ -55,40 +55,57 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A x = 0 from a guess whose square is zero, with an indefinite matrix: CG breaks down, and the next method must not
-   take the guess for zero */
-static PetscErrorCode TestTinyGuess(PetscReal scale)
+/* A x = 0 with a matrix of this scale, indefinite or diagonal, from a guess of the size of 1 over unit, and then
+   A^T x = 0 from the same. The square of the guess, or of the residual, is zero. CG breaks down for the indefinite one,
+   and the next method must not take the guess for zero. PETSc must not take a vector to which it adds A^T x for zero */
+static PetscErrorCode TestTiny(PetscReal scale, PetscReal unit, PetscBool diagonal)
 {
-  KSP                ksp;
-  Mat                A;
-  Vec                b, x, r;
-  PetscReal          first, norm;
-  KSPConvergedReason reason;
+  KSP ksp;
+  Mat A;
+  Vec b, x, r;
 
   PetscFunctionBeginUser;
-  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 12, &A));
-  PetscCall(MatShift(A, -1));
-  PetscCall(MatScale(A, 1 / scale));
+  if (diagonal) {
+    PetscInt first, last;
+
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 7, 7, PETSC_DETERMINE, PETSC_DETERMINE, 1, NULL, 0, NULL, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt row = first; row < last; row++) PetscCall(MatSetValue(A, row, row, 1, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatSetFromOptions(A));
+  } else {
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 12, &A));
+    PetscCall(MatShift(A, -1));
+  }
+  PetscCall(MatScale(A, scale));
   PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(VecSetRandom(x, NULL));
-  PetscCall(VecScale(x, scale));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(VecNorm(r, NORM_2, &first));
   PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-3, 0, PETSC_DEFAULT, 5000));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(VecNorm(r, NORM_2, &norm));
-  PetscCall(Expect(reason == KSP_CONVERGED_RTOL, "it converges: %s", KSPConvergedReasons[reason]));
-  PetscCall(Expect(norm <= (PetscReal)1.001e-3 * first, "the residual is within the tolerance: %g of %g", (double)norm,
-                   (double)first));
+  for (int transpose = 0; transpose < 2; transpose++) {
+    PetscReal          first, norm;
+    KSPConvergedReason reason;
+
+    PetscCall(VecSet(x, 1 / unit));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(MatMult(A, x, r));
+    PetscCall(VecScale(r, unit / scale));
+    PetscCall(VecNorm(r, NORM_2, &first));
+    if (transpose) PetscCall(KSPSolveTranspose(ksp, b, x));
+    else PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(MatMult(A, x, r));
+    PetscCall(VecScale(r, unit / scale));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(Expect(reason == KSP_CONVERGED_RTOL, "solve %d converges: %s", transpose, KSPConvergedReasons[reason]));
+    PetscCall(Expect(norm <= (PetscReal)1.001e-3 * first, "the residual of solve %d is within the tolerance: %g of %g",
+                     transpose, (double)norm, (double)first));
+    PetscCall(VecDestroy(&r));
+  }
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
   PetscCall(MatDestroy(&A));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -119,7 +136,9 @@ int main(int argc, char **argv)
       PetscCall(
         Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE));
   }
-  if (Case("tiny_guess")) PetscCall(TestTinyGuess((PetscReal)1e-169));
+  if (Case("tiny_guess")) PetscCall(TestTiny((PetscReal)1e169, (PetscReal)1e169, PETSC_FALSE));
+  if (Case("tiny_residual")) PetscCall(TestTiny((PetscReal)4e-170, 1, PETSC_FALSE));
+  if (Case("tiny_diagonal")) PetscCall(TestTiny((PetscReal)4e-170, 1, PETSC_TRUE));
   PetscCall(CheckFinalize());
   return 0;
 }

@@ -12,6 +12,9 @@ PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
   PetscFunctionBegin;
   PetscCall(VecNorm(v, NORM_2, norm));
   if (BAIIsExactSquare(*norm * *norm) || PetscIsNanReal(*norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  /* Vectors cache their norms. PETSc takes one with a norm of 0 for zero: KSPSolve() a guess, and VecSet() by 0 does
+     nothing, so that MatMultTranspose() adds to it */
+  PetscCall(PetscObjectStateIncrease((PetscObject)v));
   PetscCall(VecNorm(v, NORM_INFINITY, &largest));
   *norm = largest;
   if (largest == 0.0 || PetscIsInfOrNanReal(largest)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -21,7 +24,7 @@ PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
   PetscCall(
     VecScale(w, (PetscReal)ldexp(1.0, -exponent / 2))); /* in two steps, as one power of two may be out of range */
   PetscCall(VecScale(w, (PetscReal)ldexp(1.0, -(exponent - exponent / 2))));
-  PetscCall(PetscObjectStateIncrease((PetscObject)w)); /* as vectors cache their norms */
+  PetscCall(PetscObjectStateIncrease((PetscObject)w));
   PetscCall(VecNorm(w, NORM_2, norm));
   *norm = (PetscReal)ldexp((double)*norm, exponent);
   PetscCall(VecDestroy(&w));

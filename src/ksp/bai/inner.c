@@ -101,8 +101,6 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, PetscBool guess_zero, PetscInt max_it, Pe
   PetscFunctionBegin;
   PetscCall(KSPSetTolerances(k->inner, 0.0, 0.0, PETSC_MAX_REAL, max_it));
   PetscCall(KSPSetInitialGuessNonzero(k->inner, (PetscBool)!guess_zero));
-  /* KSPSolve() takes x for zero if the norm that x caches is 0, as that of tiny entries may be */
-  if (!guess_zero) PetscCall(PetscObjectStateIncrease((PetscObject)x));
   if (fixed) PetscCall(KSPSetConvergenceTest(k->inner, KSPConvergedSkip, NULL, NULL));
   else PetscCall(KSPSetConvergenceTest(k->inner, Converged, watcher, NULL));
   /* KSPSolve() of the KSPBAI has called these. PCEISENSTAT changes b, x and the matrix of the PC in them */
