@@ -14,11 +14,13 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
   };
   const PetscReal    tolerance = 1e-4; /* of r^T z, the square of the natural norm */
   const BAIHierarchy h         = bai->hierarchy;
+  Mat                B;
   Vec               *work, y, r, z, p, Ap;
   PetscScalar        first = 0, before = 0, rz, pAp;
   int                done;
 
   PetscFunctionBegin;
+  PetscCall(BAIDuplicateFixed(bai->obj, A, &B));
   PetscCall(VecDuplicateVecs(h->scaling.left, 5, &work));
   y = work[0], r = work[1], z = work[2], p = work[3], Ap = work[4];
   PetscCall(MatGetDiagonal(A, r));
@@ -32,7 +34,7 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
     if (*solved || step == STEPS) break;
     if (step == 0) PetscCall(VecCopy(z, p));
     else PetscCall(VecAYPX(p, rz / before, z));
-    PetscCall(MatMult(A, p, Ap));
+    PetscCall(MatMult(B, p, Ap));
     PetscCall(VecDot(Ap, p, &pAp));
     if (!(PetscAbsScalar(pAp) > 0)) break;
     PetscCall(VecAXPY(y, rz / pAp, p));
@@ -43,6 +45,7 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
     PetscInfo(bai->obj, "r^T z of A y = |D| w fell to %g\n", (double)(PetscAbsScalar(rz) / PetscAbsScalar(first))));
   PetscCall(BAIScalingReplace(&h->scaling, y));
   PetscCall(VecDestroyVecs(5, &work));
+  PetscCall(MatDestroy(&B));
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,8 +63,8 @@ static PetscErrorCode GetRatio(const BAI *bai, PetscReal *ratio)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes new levels, and forgets the scaling, if the units of new values differ from those that the levels were made
-   for; done becomes BAI_WORK_NEW then. Collective */
+/* Makes new levels, and forgets the scaling, if the units of new values differ from those that the levels or the
+   scaling were made for; done becomes BAI_WORK_NEW then. Collective */
 static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
 {
   const BAIHierarchy h = bai->hierarchy;
@@ -94,15 +97,6 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
 
   PetscFunctionBegin;
   if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->scaling.left) { /* from earlier values */
-    PetscBool fits;
-
-    PetscCall(BAIScalingFits(&h->scaling, fields, &fits));
-    if (fits) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(BAIScalingReset(&h->scaling));
-    h->ready = PETSC_FALSE;
-    PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
-  }
   PetscCall(GetRatio(bai, &ratio));
   if (!(ratio > (PetscReal)BAI_UNITS_RATIO) || PetscIsInfReal(ratio)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
@@ -127,9 +121,11 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
    Collective */
 PetscErrorCode BAIUnitsSetUp(BAI *bai, Mat given, int done)
 {
+  const BAIScaling *scaling = &bai->hierarchy->scaling;
+
   PetscFunctionBegin;
-  if (done == BAI_WORK_VALUES) PetscCall(RenewUnits(bai, given, &done));
-  if (done != BAI_WORK_NEW) PetscFunctionReturn(PETSC_SUCCESS);
+  if (done == BAI_WORK_VALUES || (done == BAI_WORK_NEW && scaling->left)) PetscCall(RenewUnits(bai, given, &done));
+  if (done != BAI_WORK_NEW || scaling->left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Scale(bai, given));
   PetscCall(GetRatio(bai, &bai->hierarchy->ratio));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -276,6 +276,35 @@ PetscErrorCode BAIBackendOf(Mat Ad, BAIBackend *backend)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates a copy of A, of type aij, whose products have the same bits each time. By default cuSPARSE adds up the parts
+   of long rows in any order. Collective */
+PetscErrorCode BAIDuplicateFixed(PetscObject obj, Mat A, Mat *B)
+{
+  Mat             part[2];
+  PetscInt        nghost;
+  const PetscInt *garray;
+  PetscOptions    fixed;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  PetscCall(BAIGetParts(obj, *B, &part[0], &part[1], &nghost, &garray));
+  PetscCall(PetscOptionsCreate(&fixed));
+  PetscCall(PetscOptionsSetValue(fixed, "-mat_cusparse_spmv_alg", "CSRMV_ALG2"));
+  for (int k = 0; k < 2; k++) {
+    PetscOptions options;
+
+    if (!part[k]) continue;
+    PetscCall(MatSetOptionsPrefix(part[k], NULL));
+    PetscCall(PetscObjectGetOptions((PetscObject)part[k], &options));
+    PetscCall(PetscObjectSetOptions((PetscObject)part[k], fixed));
+    PetscCall(MatSetFromOptions(part[k]));
+    PetscCall(PetscObjectSetOptions((PetscObject)part[k], options));
+    PetscCall(MatSetOption(part[k], MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE)); /* with which no algorithm would vary */
+  }
+  PetscCall(PetscOptionsDestroy(&fixed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether v^H S A S u = (S A S v)^H u up to rounding, for a pseudorandom vector u and v, its entries squared. S makes
    the diagonal 1, so that large rows, as of boundary conditions, do not hide the others */
 PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)

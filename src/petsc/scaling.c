@@ -103,7 +103,7 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscFunctionBegin;
   PetscCall(VecCopy(d, w));
   PetscCall(BAIVecSet(w, BAI_SET_INVERSE_ROOT));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(BAIDuplicateFixed((PetscObject)A, A, &B));
   PetscCall(MatDiagonalScale(B, w, w));
   PetscCall(MatNorm(B, NORM_INFINITY, &norm));
   PetscCall(VecDuplicate(w, &v));
@@ -131,7 +131,7 @@ static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
   const PetscInt *garray;
 
   PetscFunctionBegin;
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  PetscCall(BAIDuplicateFixed(obj, A, B));
   PetscCall(BAIGetParts(obj, *B, &part[0], &part[1], &nghost, &garray));
   for (int k = 0; k < 2; k++) {
     PetscScalar *a;
