@@ -3,7 +3,7 @@ import config.package
 class Configure(config.package.Package):
   def __init__(self, framework):
     config.package.Package.__init__(self, framework)
-    self.version          = '0.3.0'
+    self.version          = '0.4.0'
     self.gitcommit        = 'v'+self.version
     self.download         = ['git://https://example.org/petsc-bai.git',
                              'https://example.org/petsc-bai/archive/'+self.gitcommit+'.tar.gz']

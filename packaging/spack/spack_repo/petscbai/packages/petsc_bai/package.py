@@ -14,6 +14,7 @@ class PetscBai(MakefilePackage, CudaPackage):
     license("BSD-2-Clause")
 
     version("main", branch="main")
+    version("0.4.0", tag="v0.4.0")
     version("0.3.0", tag="v0.3.0")
     version("0.2.0", tag="v0.2.0")
 
