@@ -463,31 +463,3 @@ PetscErrorCode BAIHierarchyMake(BAI *bai, Mat A, PetscBool scaled, int *done)
   else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/*
-   Sets up levels for the present state of the matrix and options, unless that has been done. After an error there are
-   none
-*/
-PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
-{
-  PetscErrorCode code;
-  int            done;
-
-  PetscFunctionBegin;
-  code = BAIHierarchyMake(bai, A, PETSC_FALSE, &done);
-  if (!code) code = BAIUnitsSetUp(bai, A, done);
-  if (code) bai->hierarchy->ready = PETSC_FALSE;
-  PetscCall(code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets up levels unless they are set up for the present options and stream, whether or not A has changed */
-PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
-{
-  PetscBool is;
-
-  PetscFunctionBegin;
-  PetscCall(BAIHierarchyIsAsAsked(bai, &is));
-  if (!is) PetscCall(BAIHierarchySetUp(bai, A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

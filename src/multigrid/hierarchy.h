@@ -87,11 +87,10 @@ struct BAIHierarchy_ {
 PETSC_INTERN PetscErrorCode BAIHierarchyCreate(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
-PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);
-PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchyMake(BAI *, Mat, PetscBool, int *);
 PETSC_INTERN PetscErrorCode BAIHierarchyDestroyLevels(BAIHierarchy);
-PETSC_INTERN PetscErrorCode BAIUnitsSetUp(BAI *, Mat, int);                        /* units.c */
+PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);                         /* units.c */
+PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);                  /* units.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
 

@@ -1,5 +1,5 @@
-/* Levels of a matrix whose unknowns or equations have different units, see ../petsc/scaling.c: when to scale it, and
-   improvement of the scaling */
+/* The set-up of a hierarchy, whose matrix is scaled if its unknowns or equations have different units, see
+   ../petsc/scaling.c: when to scale it, and improvement of the scaling */
 #include "hierarchy.h"
 #include <petsc/private/petscimpl.h>
 
@@ -119,7 +119,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
 
 /* Called after done, the work of BAIHierarchyMake(): makes new levels, of the scaled matrix, if the units require it.
    Collective */
-PetscErrorCode BAIUnitsSetUp(BAI *bai, Mat given, int done)
+static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
 {
   const BAIScaling *scaling = &bai->hierarchy->scaling;
 
@@ -128,5 +128,33 @@ PetscErrorCode BAIUnitsSetUp(BAI *bai, Mat given, int done)
   if (done != BAI_WORK_NEW || scaling->left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Scale(bai, given));
   PetscCall(GetRatio(bai, &bai->hierarchy->ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Sets up levels for the present state of the matrix and options, unless that has been done. After an error there are
+   none
+*/
+PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
+{
+  PetscErrorCode code;
+  int            done;
+
+  PetscFunctionBegin;
+  code = BAIHierarchyMake(bai, A, PETSC_FALSE, &done);
+  if (!code) code = SetUpUnits(bai, A, done);
+  if (code) bai->hierarchy->ready = PETSC_FALSE;
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets up levels unless they are set up for the present options and stream, whether or not A has changed */
+PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyIsAsAsked(bai, &is));
+  if (!is) PetscCall(BAIHierarchySetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
