@@ -299,7 +299,7 @@ PetscErrorCode BAIDuplicateFixed(PetscObject obj, Mat A, Mat *B)
     PetscCall(PetscObjectSetOptions((PetscObject)part[k], fixed));
     PetscCall(MatSetFromOptions(part[k]));
     PetscCall(PetscObjectSetOptions((PetscObject)part[k], options));
-    PetscCall(MatSetOption(part[k], MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE)); /* with which no algorithm would vary */
+    PetscCall(MatSetOption(part[k], MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE)); /* others vary */
   }
   PetscCall(PetscOptionsDestroy(&fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
