@@ -324,7 +324,7 @@ run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T), \
 
 # Random systems, and histories of a solver, on 1 to 4 ranks for SECONDS in all, from seed FIRST on; the seed is a
 # matter of the clock unless it is given
-SECONDS ?= 120
+SECONDS ?= 60
 FIRST   ?= $(shell expr $$(date +%s) % 1000000000)
 FUZZ    ?=
 fuzz: $(B)/tests/tests/differential $(B)/tests/tests/histories
@@ -572,7 +572,7 @@ help:
 	  'CLIENTS="slepc dolfinx" takes some'
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
-	@echo 'fuzz     random systems and options for SECONDS, from seed FIRST on;' \
+	@echo 'fuzz     random systems, options and histories for SECONDS, from seed FIRST on;' \
 	  'fuzz-mtx: files for the reader of Matrix Market files'
 	@echo 'soak     very many solves for SECONDS by RANKS processes: memory must not grow'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'

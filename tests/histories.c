@@ -49,15 +49,17 @@ static PetscErrorCode Create(const System *s, const Setting *setting, PetscOptio
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PetscObjectSetOptions((PetscObject)pc, o));
   if (setting->pc) PetscCall(PCSetType(pc, setting->pc));
+  PetscCall(PCSetFromOptions(pc));
   PetscCall(KSPSetOperators(*ksp, s->A, s->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves from the guess, if there is one, and checks what is claimed */
-static PetscErrorCode Solve(System *s, KSP ksp, const Setting *setting, Vec x, Outcome *o)
+/* Solves from the guess, if there is one, and checks what is claimed; rounding: see Rounding() */
+static PetscErrorCode Solve(System *s, KSP ksp, const Setting *setting, Vec x, Outcome *o, PetscReal *rounding)
 {
-  const Mat A = s->A;
-  Mat       T = NULL;
+  const Mat      A       = s->A;
+  const PetscInt longest = s->longest;
+  Mat            T       = NULL;
 
   PetscFunctionBeginUser;
   PetscCall(KSPMonitorCancel(ksp));
@@ -72,8 +74,11 @@ static PetscErrorCode Solve(System *s, KSP ksp, const Setting *setting, Vec x, O
   PetscCall(KSPGetResidualNorm(ksp, &o->rnorm));
   if (setting->transpose) PetscCall(MatTranspose(s->A, MAT_INITIAL_MATRIX, &T));
   if (T) s->A = T;
+  if (T) s->longest = s->n;
   PetscCall(IsTrue(s, x, o));
-  s->A = A;
+  PetscCall(Rounding(s, x, rounding));
+  s->A       = A;
+  s->longest = longest;
   PetscCall(MatDestroy(&T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,6 +133,7 @@ static PetscErrorCode Happen(System *s, Event event, int step, Dice *dice, Setti
     setting->pc = pcs[Below(dice, (PetscInt)PETSC_STATIC_ARRAY_LENGTH(pcs))];
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, setting->pc));
+    PetscCall(PCSetFromOptions(pc));
     break;
   case EVENT_MONITOR:
     setting->monitor = (PetscBool)!setting->monitor;
@@ -168,15 +174,14 @@ static PetscErrorCode Test(System *s, PETSC_UNUSED void *data)
   for (int step = 0; step < steps; step++) {
     const Event event = step ? (Event)Below(&dice, EVENTS) : EVENT_NOTHING;
     Outcome     was, is;
-    PetscReal   rounding;
+    PetscReal   rounding, unused;
 
     PetscCall(Happen(s, event, step, &dice, &setting, ksp));
     (void)snprintf(told + strlen(told), sizeof(told) - strlen(told), " %s%s", events[event],
                    event == EVENT_PC ? setting.pc : "");
-    PetscCall(Solve(s, ksp, &setting, x, &was));
-    PetscCall(Rounding(s, x, &rounding));
+    PetscCall(Solve(s, ksp, &setting, x, &was, &rounding));
     PetscCall(Create(s, &setting, o, &new));
-    PetscCall(Solve(s, new, &setting, x, &is));
+    PetscCall(Solve(s, new, &setting, x, &is, &unused));
     PetscCall(KSPDestroy(&new));
     /* Otherwise rounding may decide, or the number of iterations that are allowed */
     if (was.reason == KSP_DIVERGED_BREAKDOWN && was.rnorm <= 1000 * rounding) continue;

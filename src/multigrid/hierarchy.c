@@ -393,9 +393,9 @@ static PetscErrorCode MakeLevels(BAI *bai, Mat given, Mat A, const PetscInt garr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up levels. scaled: the scaling was found for this very matrix. done: what was done; BAI_WORK_NONE if there are
-   no levels. If a row is too long, h->jacobi replaces them. If an entry of the diagonal is not finite, or a matrix for
-   the chip does not fit, there are none, without an error */
+/* Sets up levels. scaled: the scaling was found for this very matrix. done: what was done; BAI_WORK_NONE also if there
+   are no levels. If a row is too long, h->jacobi replaces them. If an entry of the diagonal is not finite, or a matrix
+   for the chip does not fit, there are none, without an error */
 PetscErrorCode BAIHierarchyMake(BAI *bai, Mat A, PetscBool scaled, int *done)
 {
   BAIHierarchy   h     = bai->hierarchy;

@@ -197,7 +197,7 @@ BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIRea
 }
 
 /* Adds the findings of a row that is too long for levels: whether one can divide by its diagonal entry, and its
-   length */
+   length. It counts as a row that is not zero, as if the other entries had the sum 1 */
 BAI_INLINE void BAILookAtLongRow(const BAIRows *A, BAIIndex row, BAIFindings *found)
 {
   BAILookAtRow(A, row, BAIEntry(A, row, row), 1, 0, found);

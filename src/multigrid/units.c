@@ -6,7 +6,8 @@
 /* Solves A y = |D| w by conjugate gradients, a step of inverse iteration for w, and makes new levels of the matrix that
    y scales. Improving w and the levels in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan,
    T. Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004.
-   A may be negative definite, which KSPCG refuses. solved: CG met its tolerance, so another step gains nothing */
+   A, a copy by BAIDuplicateFixed(), may be negative definite, which KSPCG refuses. solved: CG met its tolerance, so
+   another step gains nothing */
 static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
 {
   enum {
@@ -14,13 +15,11 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
   };
   const PetscReal    tolerance = 1e-4; /* of r^T z, the square of the natural norm */
   const BAIHierarchy h         = bai->hierarchy;
-  Mat                B;
   Vec               *work, y, r, z, p, Ap;
   PetscScalar        first = 0, before = 0, rz, pAp;
   int                done;
 
   PetscFunctionBegin;
-  PetscCall(BAIDuplicateFixed(bai->obj, A, &B));
   PetscCall(VecDuplicateVecs(h->scaling.left, 5, &work));
   y = work[0], r = work[1], z = work[2], p = work[3], Ap = work[4];
   PetscCall(MatGetDiagonal(A, r));
@@ -34,7 +33,7 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
     if (*solved || step == STEPS) break;
     if (step == 0) PetscCall(VecCopy(z, p));
     else PetscCall(VecAYPX(p, rz / before, z));
-    PetscCall(MatMult(B, p, Ap));
+    PetscCall(MatMult(A, p, Ap));
     PetscCall(VecDot(Ap, p, &pAp));
     if (!(PetscAbsScalar(pAp) > 0)) break;
     PetscCall(VecAXPY(y, rz / pAp, p));
@@ -45,7 +44,6 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
     PetscInfo(bai->obj, "r^T z of A y = |D| w fell to %g\n", (double)(PetscAbsScalar(rz) / PetscAbsScalar(first))));
   PetscCall(BAIScalingReplace(&h->scaling, y));
   PetscCall(VecDestroyVecs(5, &work));
-  PetscCall(MatDestroy(&B));
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,9 +74,8 @@ static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
   if (PetscIsInfReal(ratio) || !(ratio > (PetscReal)BAI_UNITS_GROWTH * h->ratio)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!h->scaling.left && !(ratio > (PetscReal)BAI_UNITS_RATIO)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj, "New levels: the units of the new values are others\n"));
-  PetscCall(BAIScalingReset(&h->scaling));
   h->ready = PETSC_FALSE;
-  PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, done));
+  PetscCall(BAIHierarchyMake(bai, given, PETSC_FALSE, done)); /* without the scaling, and with other fields */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +87,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   };
   const BAIHierarchy h      = bai->hierarchy;
   const PetscInt     fields = (PetscInt)h->p.fields;
-  Mat                A;
+  Mat                A, fixed = NULL;
   PetscBool          good = PETSC_FALSE;
   PetscReal          ratio;
   int                done;
@@ -112,12 +109,14 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   }
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
-  for (int step = 0; step < STEPS && !good && h->scaling.smoothed && !h->p.modes && !h->jacobi; step++)
-    PetscCall(Improve(bai, given, A, &good));
+  if (!h->scaling.smoothed || h->p.modes || h->jacobi) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIDuplicateFixed(bai->obj, A, &fixed));
+  for (int step = 0; step < STEPS && !good && !h->jacobi; step++) PetscCall(Improve(bai, given, fixed, &good));
+  PetscCall(MatDestroy(&fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called after done, the work of BAIHierarchyMake(): makes new levels, of the scaled matrix, if the units require it.
+/* Makes new levels, of the scaled matrix, if the units require it; done is what BAIHierarchyMake() has done.
    Collective */
 static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
 {
@@ -128,6 +127,7 @@ static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
   if (done != BAI_WORK_NEW || scaling->left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Scale(bai, given));
   PetscCall(GetRatio(bai, &bai->hierarchy->ratio));
+  if (PetscIsInfReal(bai->hierarchy->ratio)) bai->hierarchy->ratio = 0; /* any finite one leads to new levels */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

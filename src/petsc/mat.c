@@ -276,8 +276,8 @@ PetscErrorCode BAIBackendOf(Mat Ad, BAIBackend *backend)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates a copy of A, of type aij, whose products have the same bits each time. By default cuSPARSE adds up the parts
-   of long rows in any order. Collective */
+/* Creates a copy of A, of type aij, whose products on a rank have the same bits each time. By default cuSPARSE adds up
+   the parts of long rows in any order. Collective */
 PetscErrorCode BAIDuplicateFixed(PetscObject obj, Mat A, Mat *B)
 {
   Mat             part[2];

@@ -229,9 +229,8 @@ PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *f
 PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool hermitian, BAIScaling *s)
 {
   Vec       w;
-  Mat       B;
-  PetscReal defect, differ;
-  PetscBool units, large = PETSC_FALSE;
+  PetscReal defect, differ, largest[2];
+  PetscBool units, finite, large = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &w, NULL));
@@ -252,13 +251,20 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
   PetscCall(VecDuplicate(w, &s->left));
   PetscCall(VecDuplicate(w, &s->right));
   PetscCall(Balance(obj, A, s->left, s->right));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(MatDiagonalScale(B, s->left, s->right));
-  PetscCall(FindVector(B, fields, PETSC_FALSE, w, &defect, &differ));
-  PetscCall(VecPointwiseMult(s->left, s->left, w));
-  PetscCall(VecPointwiseMult(s->right, s->right, w));
-  PetscCall(MatDestroy(&B));
+  PetscCall(VecNorm(s->left, NORM_INFINITY, &largest[0]));
+  PetscCall(VecNorm(s->right, NORM_INFINITY, &largest[1]));
+  finite = (PetscBool) !(PetscIsInfOrNanReal(largest[0]) || PetscIsInfOrNanReal(largest[1]));
+  if (finite && fields > 1) { /* the diagonal of L A R, of one mean on each field */
+    PetscCall(MatGetDiagonal(A, s->r));
+    PetscCall(VecPointwiseMult(s->r, s->r, s->left));
+    PetscCall(VecPointwiseMult(s->r, s->r, s->right));
+    PetscCall(VecAbs(s->r));
+    PetscCall(BAIConstantsOfFields(s->r, fields, w, &differ));
+    PetscCall(VecPointwiseMult(s->left, s->left, w));
+    PetscCall(VecPointwiseMult(s->right, s->right, w));
+  }
   PetscCall(VecDestroy(&w));
+  if (!finite) PetscCall(BAIScalingReset(s)); /* sums of some pattern cannot be equal, and L and R have run away */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

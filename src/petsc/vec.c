@@ -12,12 +12,12 @@ PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
   PetscFunctionBegin;
   PetscCall(VecNorm(v, NORM_2, norm));
   if (BAIIsExactSquare(*norm * *norm) || PetscIsNanReal(*norm)) PetscFunctionReturn(PETSC_SUCCESS);
-  /* Vectors cache their norms. PETSc takes one with a norm of 0 for zero: KSPSolve() a guess, and VecSet() by 0 does
-     nothing, so that MatMultTranspose() adds to it */
-  PetscCall(PetscObjectStateIncrease((PetscObject)v));
   PetscCall(VecNorm(v, NORM_INFINITY, &largest));
   *norm = largest;
   if (largest == 0.0 || PetscIsInfOrNanReal(largest)) PetscFunctionReturn(PETSC_SUCCESS);
+  /* Vectors cache their norms. PETSc takes one with a norm of 0 for zero: KSPSolve() a guess, and VecSet() by 0 does
+     nothing, so that MatMultTranspose() adds to it */
+  PetscCall(PetscObjectStateIncrease((PetscObject)v));
   (void)frexp((double)largest, &exponent);
   PetscCall(VecDuplicate(v, &w));
   PetscCall(VecCopy(v, w));
@@ -66,26 +66,28 @@ PetscErrorCode BAIVecRestoreArray(BAIBackend backend, Vec v, BAIAccess access, B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets the entries of v by BAISetEntry(), where they are. VecSetRandom() takes as long as many products, on the host.
-   Not collective */
+/* Sets the entries of v by BAISetEntry(), on the GPU if they are there and the library has kernels. VecSetRandom()
+   takes as long as many products, on the host. Not collective */
 PetscErrorCode BAIVecSet(Vec v, BAISet what)
 {
-  const BAIAccess access = what == BAI_SET_NOISE ? BAI_WRITE : BAI_READ_WRITE;
-  BAIScalar      *array;
-  BAIMemory       memory = BAI_MEMORY_HOST;
-  BAIStatus       status;
-  PetscInt        first, n;
-  void           *stream = NULL;
-  int             device;
+  const BAIBackend backend = BAIBackendCUDA.set ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
+  const BAIAccess  access  = what == BAI_SET_NOISE ? BAI_WRITE : BAI_READ_WRITE;
+  BAIScalar       *array;
+  BAIMemory        memory = BAI_MEMORY_HOST;
+  BAIStatus        status;
+  PetscInt         first, n;
+  void            *stream = NULL;
+  int              device;
 
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(v, &first, NULL));
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(BAIVecGetArray(BAI_BACKEND_CUDA, v, access, &array, &memory));
+  PetscCall(BAIVecGetArray(backend, v, access, &array, &memory));
   if (memory == BAI_MEMORY_DEVICE) PetscCall(BAIGetDevice(0, &device, &stream));
-  status = BAIBackendSet(BAI_BACKEND_CUDA, memory, stream, what, (int64_t)first, (BAIInt)n, array);
-  PetscCall(BAIVecRestoreArray(BAI_BACKEND_CUDA, v, access, &array));
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", BAICodeString(status.code));
+  status = BAIBackendSet(backend, memory, stream, what, (int64_t)first, (BAIInt)n, array);
+  PetscCall(BAIVecRestoreArray(backend, v, access, &array));
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s: %s: %s", BAICodeString(status.code), status.what,
+             status.why);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
