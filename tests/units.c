@@ -327,6 +327,61 @@ static PetscErrorCode TestTransposed(const Problem *p, Writing how, const char p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Pairs of rows whose couplings differ. Scaling makes the matrix of the levels symmetric, but not that of the user */
+static PetscErrorCode TestPairs(void)
+{
+  Mat         A;
+  Vec         x, y, Mx, My;
+  KSP         ksp;
+  PC          pc;
+  PetscScalar one, two;
+  PetscInt    first, last;
+  PetscBool   is;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 40, 40, PETSC_DETERMINE, PETSC_DETERMINE, 2, NULL, 0, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    PetscCall(MatSetValue(A, row, row, 1, INSERT_VALUES));
+    PetscCall(MatSetValue(A, row, row ^ 1, row % 2 ? -1e-4 : -900, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(CreateSolver(A, KSPBAI, PCBAIMG, PETSC_FALSE, &ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(ViewHas((PetscObject)ksp, "rows and columns scaled", &is));
+  PetscCall(Expect(is, "the rows and columns of pairs are scaled"));
+  PetscCall(ViewHas((PetscObject)ksp, "not for KSPCG", &is));
+  PetscCall(Expect(is, "the cycle is not for KSPCG"));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &Mx));
+  PetscCall(VecDuplicate(x, &My));
+  for (PetscInt row = first; row < last; row++) {
+    PetscCall(VecSetValue(x, row, Part(row + 3), INSERT_VALUES));
+    PetscCall(VecSetValue(y, row, Part(row + 5), INSERT_VALUES));
+  }
+  PetscCall(VecAssemblyBegin(x));
+  PetscCall(VecAssemblyEnd(x));
+  PetscCall(VecAssemblyBegin(y));
+  PetscCall(VecAssemblyEnd(y));
+  PetscCall(PCApply(pc, x, Mx));
+  PetscCall(PCApplyTranspose(pc, y, My));
+  PetscCall(VecTDot(Mx, y, &one));
+  PetscCall(VecTDot(My, x, &two));
+  PetscCall(Expect(PetscAbsScalar(one - two) <= (PetscReal)1e-10 * PetscAbsScalar(one),
+                   "pairs: y^T M x and x^T M^T y are %g and %g", (double)PetscRealPart(one),
+                   (double)PetscRealPart(two)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&Mx));
+  PetscCall(VecDestroy(&My));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values in a matrix that is scaled: a solver that is kept takes the iterations of a new one */
 static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], const char pc_type[])
 {
@@ -426,6 +481,7 @@ int main(int argc, char **argv)
     PetscCall(TestTransposed(&grid, EACH_ROW, PCBAIMG));
     PetscCall(TestTransposed(&wind, BOTH_SIDES, PCBAIMG));
   }
+  if (Case("pairs")) PetscCall(TestPairs());
   if (Case("transposed_pcbai")) PetscCall(TestTransposed(&grid, EACH_ROW, PCBAI));
   PetscCall(CheckFinalize());
   return 0;

@@ -65,7 +65,7 @@ struct BAIHierarchy_ {
   BAIBackend          backend;      /* never auto */
   BAILevelsParameters p;
   BAILevelsInfo       info;
-  PetscBool           hermitian; /* the matrix of all ranks is Hermitian, with a diagonal of one sign */
+  PetscBool           hermitian; /* the matrix of the levels is Hermitian, on all ranks, with a diagonal of one sign */
   PetscBool           negative;  /* the diagonal is negative */
   PetscLogDouble      seconds;   /* time of the last set-up */
   double              flops;     /* flops of a cycle on this rank, without the level that all ranks have */
@@ -93,6 +93,13 @@ PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);                      
 PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);                  /* units.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec);      /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool); /* ../pc/baimg/pcbaimg.c */
+
+/* Whether the user's matrix is Hermitian, and so is the cycle: rows and columns may be scaled so that the matrix of the
+   levels is, although the user's is not */
+static inline PetscBool BAIHierarchyIsHermitian(const struct BAIHierarchy_ *h)
+{
+  return (PetscBool)(h->hermitian && h->scaling.left == h->scaling.right);
+}
 
 /* Whether levels are set up for the current options, solve and stream of PETSc */
 static inline PetscErrorCode BAIHierarchyIsAsAsked(const BAI *bai, PetscBool *is)

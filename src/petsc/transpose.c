@@ -125,12 +125,13 @@ static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transpose
    conjugate. given is the user's matrix */
 PetscErrorCode BAIHierarchyApplyTranspose(BAI *bai, Mat given, Vec r, Vec z)
 {
-  const BAIHierarchy h = bai->hierarchy;
-  BAI               *t = bai;
+  const BAIHierarchy h  = bai->hierarchy;
+  const PetscBool    is = BAIHierarchyIsHermitian(h);
+  BAI               *t  = bai;
 
   PetscFunctionBegin;
-  if (h->finite && !h->hermitian && !h->jacobi) PetscCall(SetUpTransposedLevels(bai, given, &t));
-  PetscCall(BAIHierarchyApply(t, r, z, (PetscBool)(h->hermitian && PetscDefined(USE_COMPLEX))));
+  if (h->finite && !is && !h->jacobi) PetscCall(SetUpTransposedLevels(bai, given, &t));
+  PetscCall(BAIHierarchyApply(t, r, z, (PetscBool)(is && PetscDefined(USE_COMPLEX))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

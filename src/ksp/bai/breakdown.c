@@ -42,7 +42,8 @@ static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
-  if (!h || k->runner == BAI_BY_CHIP || h->no_over || h->jacobi || !h->hermitian) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h || k->runner == BAI_BY_CHIP || h->no_over || h->jacobi || !BAIHierarchyIsHermitian(h))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, NULL));
   PetscCall(VecDuplicate(bai->r, &z));
   PetscCall(BAIHierarchyApply(k->mg, bai->r, z, k->transposed));

@@ -228,7 +228,7 @@ static PetscErrorCode IsHermitian(KSP_BAI *k, PetscBool levels, Mat A, PetscBool
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (levels) {
-    *is = k->mg->hierarchy->hermitian;
+    *is = BAIHierarchyIsHermitian(k->mg->hierarchy);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatIsHermitianKnown(A, &known, is));
@@ -257,7 +257,7 @@ static PetscErrorCode IsPCSymmetric(KSP ksp, Mat A, PetscBool *is)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &always, PCNONE, PCJACOBI, PCICC, PCCHOLESKY, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &follows, PCLU, PCGAMG, ""));
   *is = (PetscBool)(always || (follows && A == ksp->pc->pmat && !ksp->pc->reusepreconditioner) ||
-                    (h && (h->hermitian || h->jacobi)));
+                    (h && (BAIHierarchyIsHermitian(h) || h->jacobi)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

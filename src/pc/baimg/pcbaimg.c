@@ -200,7 +200,7 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, ", gather %s", Word(h->options.gather)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  if (h->ready && !h->hermitian)
+  if (h->ready && !BAIHierarchyIsHermitian(h))
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
                                      PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric"));
