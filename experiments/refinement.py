@@ -45,8 +45,8 @@ def page(p):
         "Figure 4.31, number of corrections",
         "at most 5",
         lambda rows: each(rows, lambda a, b: f"{number(b['its']) / number(b['found']):.1f}"),
-        "an estimate: the iterations of the whole solve over those of its last correction. The corrections of chem97"
-        " take different numbers of iterations, so its estimate is rough",
+        "estimated as the iterations of the whole solve divided by those of its last correction. The corrections of "
+        "chem97 take different numbers of iterations, so that estimate is rough",
     )
     p.compare(
         "Figures 4.32 and 4.33, time in double over refinement",

@@ -101,7 +101,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj, "The levels belong to the matrix with its %s scaled\n",
                       h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
-  if (h->chip) { /* the residuals must be those of the unscaled matrix, so it stays off the chip */
+  if (h->chip) { /* its residuals would be those of the scaled matrix, so the chip is not used */
     PetscCall(BAIScalingReset(&h->scaling));
     PetscCall(BAIHierarchyDestroyLevels(h));
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
