@@ -28,7 +28,8 @@ run()
   fi
   summary=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
   echo "$name: ${summary:-did not build} ($(($(date +%s) - start)) s, $log)"
-  grep '^ *not ok' "$log" | sort -u | head -n 20
+  # each failure once, with the lines by which the output differs
+  awk '/^ *not ok/ { shown = !seen[$0]++ } /^ *ok|^[0-9]/ { shown = 0 } shown' "$log" | head -n 60
   [ "$status" = 0 ] || failed=1
 }
 
