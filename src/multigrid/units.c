@@ -6,8 +6,8 @@
 /* Solves A y = |D| w by conjugate gradients, a step of inverse iteration for w, and makes new levels of the matrix that
    y scales. Improving w and the levels in turn is adaptive multigrid: M. Brezina, R. Falgout, S. MacLachlan,
    T. Manteuffel, S. McCormick, J. Ruge, "Adaptive smoothed aggregation", SIAM Journal on Scientific Computing 25, 2004.
-   A, a copy by BAIDuplicateFixed(), may be negative definite, which KSPCG refuses. solved: CG met its tolerance, so
-   another step gains nothing */
+   A, by BAIReferenceFixed(), may be negative definite, which KSPCG refuses. solved: CG met its tolerance, so another
+   step gains nothing */
 static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
 {
   enum {
@@ -110,7 +110,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
   if (!h->scaling.smoothed || h->p.modes || h->jacobi) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIDuplicateFixed(bai->obj, A, &fixed));
+  PetscCall(BAIReferenceFixed(bai->obj, A, &fixed));
   for (int step = 0; step < STEPS && !good && !h->jacobi; step++) PetscCall(Improve(bai, given, fixed, &good));
   PetscCall(MatDestroy(&fixed));
   PetscFunctionReturn(PETSC_SUCCESS);

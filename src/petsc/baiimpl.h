@@ -123,6 +123,7 @@ PETSC_INTERN PetscErrorCode BAIGetMatrix(BAIBackend, Mat, Mat, PetscInt, BAIMatr
 PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
 PETSC_INTERN PetscErrorCode BAIDuplicateFixed(PetscObject, Mat, Mat *);
+PETSC_INTERN PetscErrorCode BAIReferenceFixed(PetscObject, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 
 /* Bound on the difference of two sums over a Hermitian matrix that are equal but for rounding, relative to their

@@ -305,6 +305,53 @@ PetscErrorCode BAIDuplicateFixed(PetscObject obj, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether cuSPARSE may multiply with A in another order each time: it divides rows of more than 224 entries into three
+   parts or more, in CUDA 13.0. Collective */
+static PetscErrorCode MayVary(PetscObject obj, Mat A, PetscBool *may)
+{
+  enum {
+    LONG_ROW = 64
+  };
+  Mat             part[2];
+  PetscInt        nghost;
+  const PetscInt *garray;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, may, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  if (!*may) PetscFunctionReturn(PETSC_SUCCESS);
+  *may = PETSC_FALSE;
+  PetscCall(BAIGetParts(obj, A, &part[0], &part[1], &nghost, &garray));
+  for (int k = 0; k < 2; k++) {
+    PetscInt        n;
+    const PetscInt *i, *j;
+    PetscBool       done;
+
+    if (!part[k]) continue;
+    PetscCall(MatGetRowIJ(part[k], 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix does not give its row offsets");
+    for (PetscInt row = 0; row < n; row++) *may = (PetscBool)(*may || i[row + 1] - i[row] > LONG_ROW);
+    PetscCall(MatRestoreRowIJ(part[k], 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, may, 1, BAI_MPI_BOOL, MPI_LOR, PetscObjectComm(obj)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets *B to A, or to a copy by BAIDuplicateFixed() if products with A may vary: neither is to be changed, and
+   MatDestroy() ends the use of both. Collective */
+PetscErrorCode BAIReferenceFixed(PetscObject obj, Mat A, Mat *B)
+{
+  PetscBool may;
+
+  PetscFunctionBegin;
+  PetscCall(MayVary(obj, A, &may));
+  if (may) PetscCall(BAIDuplicateFixed(obj, A, B));
+  else {
+    PetscCall(PetscObjectReference((PetscObject)A));
+    *B = A;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether v^H S A S u = (S A S v)^H u up to rounding, for a pseudorandom vector u and v, its entries squared. S makes
    the diagonal 1, so that large rows, as of boundary conditions, do not hide the others */
 PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)

@@ -27,7 +27,7 @@ static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_ze
 
   PetscFunctionBegin;
   if (guess_zero) PetscCall(VecCopy(b, bai->r));
-  else PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
+  else PetscCall(MatResidual(bai->relax.fixed, b, x, bai->r));
   if (norm) PetscCall(BAIVecNorm(bai->r, &f->now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,7 +179,7 @@ PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   f->scale = 0.0;
   if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAINeedWork(bai, bai->relax.A));
-  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
+  PetscCall(MatResidual(bai->relax.fixed, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

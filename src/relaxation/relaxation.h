@@ -62,6 +62,7 @@ typedef struct {
   PetscInt        updates; /* number of times that engines got new values */
   BAIRefinement   refinement;
   Mat             A;      /* the matrix that the engine holds */
+  Mat             fixed;  /* A, or a copy whose products have the same bits each time; residuals are computed with it */
   BAIVersion      held;   /* its version; id 0: not all ranks hold it */
   BAIVersion      given;  /* the user's matrix, of which A may be a copy; id 0: the last set-up failed */
   PetscObjectId   seen;   /* the matrix that findings of solves belong to */
