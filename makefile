@@ -368,6 +368,7 @@ unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutor
 fortran   := $(if $(wildcard $(PETSC_PREFIX)/include/petscksp.mod),fortran)
 example    = $(patsubst %,$(TESTDIR)/%,$(basename $(wildcard tutorials/ex*.c $(if $(fortran),tutorials/*.F90))))
 have       = $(shell grep -qE 'USE_COMPLEX 1|USE_64BIT_INDICES 1|USE_REAL_SINGLE 1' $(PETSCCONF_H) || echo plain) \
+  $(shell grep -q 'USE_REAL_DOUBLE 1' $(PETSCCONF_H) && echo double) \
   $(if $(OPENMP),threads) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))
 $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	@mkdir -p $(@D)

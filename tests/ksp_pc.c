@@ -483,6 +483,57 @@ static PetscErrorCode TestShell(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A x, with another relative error of 1e-8 each time */
+static PetscErrorCode Inexact(Mat shell, Vec x, Vec y)
+{
+  static int products;
+  Mat        A;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatShellGetContext(shell, &A));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecScale(y, (PetscReal)(products++ % 2 ? 1 + 1e-8 : 1 - 1e-8)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With inexact products, as of MATMFFD, the solve ends where FGMRES ends */
+static PetscErrorCode TestInexact(void)
+{
+  Mat          A, shell;
+  KSP          ksp;
+  PetscOptions o;
+  PetscInt     its[2], n, N;
+  PetscReal    rnorm;
+  VecType      type;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(24, (PetscReal)0.4, &A));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, N, N, A, &shell));
+  PetscCall(MatShellSetVecType(shell, type));
+  PetscCall(MatShellSetOperation(shell, MATOP_MULT, (void (*)(void))Inexact));
+  for (int k = 0; k < 2; k++) {
+    KSPConvergedReason reason;
+
+    PetscCall(Create(shell, "-ksp_rtol 1e-11 -pc_type baimg", &o, &ksp));
+    if (k) PetscCall(KSPSetType(ksp, KSPFGMRES));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPSetOperators(ksp, shell, A));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its[k], &rnorm));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(Expect(reason == KSP_CONVERGED_RTOL && rnorm < (PetscReal)1e-6, "KSP %d: %s, residual %g", k,
+                     KSPConvergedReasons[reason], (double)rnorm));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(PetscOptionsDestroy(&o));
+  }
+  PetscCall(Expect(its[0] == its[1], "%d iterations, FGMRES takes %d", (int)its[0], (int)its[1]));
+  PetscCall(MatDestroy(&shell));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const types[] = {PCNONE, PCJACOBI, PCSOR, PCBJACOBI, PCGAMG, PCBAI, PCBAIMG};
@@ -539,6 +590,7 @@ int main(int argc, char **argv)
   if (Case("history")) PetscCall(TestHistory());
   if (Case("failed")) PetscCall(TestFailed());
   if (Case("shell")) PetscCall(TestShell());
+  if (Case("inexact")) PetscCall(TestInexact());
   if (Case("deferred")) PetscCall(TestDeferred());
   if (Case("order")) PetscCall(TestOrder());
   if (Case("reuse")) {

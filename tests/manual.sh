@@ -4,7 +4,7 @@
 #   tests/manual.sh PAGE.md DIR [PATTERN of the blocks' names]: PAGE-SECTION_N
 #
 # A block ```sh is a test, run in a folder of its own below DIR. What it requires stands after sh, as in ```sh requires:
-# cuda; plain: real scalars in double precision and 32-bit indices; threads: OpenMP.
+# cuda; plain: real scalars in double precision and 32-bit indices; double: double precision; threads: OpenMP.
 # The block ```c before it is its program.c. The test fails if a command does, if a solver did not converge, if an
 # option was not used, or if the output lacks a line of the block ```text after it.
 #

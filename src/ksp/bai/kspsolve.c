@@ -248,19 +248,24 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 
 /*
    Solves with monitors and the convergence test of the KSP, which get the norm of the updated residual. If
-   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary
+   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary. Without entries of
+   A the updated residual decides, as products may be inexact: those of MATMFFD are finite differences
 */
 static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
-  KSP_BAI          *k      = (KSP_BAI *)ksp->data;
-  const PetscBool   tested = (PetscBool)(ksp->converged == KSPConvergedDefault && !KSPBAINamesNorm(ksp));
-  BAITolerances     t      = {.bnorm2 = -1};
+  KSP_BAI          *k = (KSP_BAI *)ksp->data;
+  BAITolerances     t = {.bnorm2 = -1};
   BAILevelsSolution s;
   BAITest           test  = {.goal = 0};
   PetscReal         bnorm = -1;
-  PetscBool         begun = PETSC_FALSE;
+  PetscBool         begun = PETSC_FALSE, known, tested;
+  Mat               A;
 
   PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAIHasEntries(A, &known));
+  if (KSPBAINamesNorm(ksp)) known = PETSC_FALSE;
+  tested = (PetscBool)(known && ksp->converged == KSPConvergedDefault);
   PetscCall(CheckRange(ksp, &bnorm, outcome));
   if (*outcome == BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
   t.scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0;
@@ -268,7 +273,7 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
     t.max_it = (BAIInt)(ksp->max_it - *its);
     PetscCall(RunMethod(ksp, &t, PETSC_TRUE, *its, (PetscReal)test.goal, &s));
     *its += (PetscInt)s.its;
-    if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
+    if (known) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
     PetscCall(KSPBAILeaveDiverged(ksp, &s));
     if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->reason == KSP_CONVERGED_ITS) break;
     if (!begun) BAITestBegin(&test, ksp->ttol, PETSC_MAX_REAL);
