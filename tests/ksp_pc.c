@@ -534,6 +534,88 @@ static PetscErrorCode TestInexact(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = 0 */
+static PetscErrorCode Nothing(PETSC_UNUSED PC pc, PETSC_UNUSED Vec x, Vec y)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecSet(y, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC that is singular ends FGMRES with an updated residual of 0, which is not convergence */
+static PetscErrorCode TestSingular(void)
+{
+  Mat                shell;
+  KSP                ksp;
+  PC                 pc;
+  PetscOptions       o;
+  PetscInt           its;
+  PetscReal          rnorm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, 5, 5, PETSC_DECIDE, PETSC_DECIDE, NULL, &shell));
+  PetscCall(MatShellSetOperation(shell, MATOP_MULT, (void (*)(void))Twice));
+  PetscCall(Create(shell, "", &o, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetApply(pc, Nothing));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(reason < 0, "%s, residual %g", KSPConvergedReasons[reason], (double)rnorm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(MatDestroy(&shell));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An indefinite matrix, for which CG breaks down and norms of BiCGStab grow: FGMRES follows */
+static PetscErrorCode TestGrows(void)
+{
+  const PetscInt     n = 20;
+  Mat                A;
+  KSP                ksp;
+  PetscOptions       o;
+  PetscInt           its, first, last;
+  PetscReal          rnorm;
+  Vec                b, x;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    PetscCall(MatSetValue(A, row, row, 1, INSERT_VALUES));
+    if (row) PetscCall(MatSetValue(A, row, row - 1, 1.5, INSERT_VALUES));
+    if (row < n - 1) PetscCall(MatSetValue(A, row, row + 1, 1.5, INSERT_VALUES));
+    PetscCall(VecSetValue(b, row, (PetscReal)(1 + row % 3), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(Create(A, "-pc_type jacobi -ksp_divtol 10", &o, &ksp));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetResidualNorm(ksp, &rnorm));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(
+    Expect(reason > 0, "%s after %d iterations, residual %g", KSPConvergedReasons[reason], (int)its, (double)rnorm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const types[] = {PCNONE, PCJACOBI, PCSOR, PCBJACOBI, PCGAMG, PCBAI, PCBAIMG};
@@ -591,6 +673,8 @@ int main(int argc, char **argv)
   if (Case("failed")) PetscCall(TestFailed());
   if (Case("shell")) PetscCall(TestShell());
   if (Case("inexact")) PetscCall(TestInexact());
+  if (Case("singular")) PetscCall(TestSingular());
+  if (Case("grows")) PetscCall(TestGrows());
   if (Case("deferred")) PetscCall(TestDeferred());
   if (Case("order")) PetscCall(TestOrder());
   if (Case("reuse")) {

@@ -159,8 +159,8 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscCall(BAIOptionsCheckTogether(bai));
   PetscCall(ForgetIfOther(bai, given));
   PetscCall(BAIConvert(bai, given, &m.A));
-  PetscCall(BAILookIfCrowded(bai, m.A));
   PetscCall(BAIGetParts(obj, m.A, &m.square, &m.other, &m.nghost, &m.garray));
+  PetscCall(BAILookIfCrowded(bai, m.A));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)m.A)));
   mine = BAIChoose(bai, m.square, &choice);
   if (!mine && !bai->relax.engine) bai->relax.use.backend = choice.backend; /* for error messages */

@@ -148,8 +148,8 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
 
 /* Handles a run that the convergence test found to diverge. Where norms may grow, see KSPBAIMayGrow(), and from a zero
    guess with levels in single precision, and with BiCGStab, whose norms may grow where another method converges, takes
-   back ksp->reason and sets s->reason instead, so that KSPBAITakeFailure() decides; for BiCGStab of PETSc x becomes
-   zero */
+   back ksp->reason and sets s->reason instead, so that KSPBAITakeFailure() decides. For BiCGStab of PETSc x becomes
+   zero, also if CG has changed it before */
 PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
 {
   KSP_BAI        *k     = (KSP_BAI *)ksp->data;
@@ -163,10 +163,10 @@ PetscErrorCode KSPBAILeaveDiverged(KSP ksp, BAILevelsSolution *s)
     s->reason   = BAI_LEVELS_DTOL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (ksp->converged != KSPConvergedDefault || !ksp->guess_zero || !(grows || ksp->reason == KSP_DIVERGED_NANORINF))
+  if (ksp->converged != KSPConvergedDefault || !k->zero || !(grows || ksp->reason == KSP_DIVERGED_NANORINF))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsSingle(ksp, &is));
-  if (is || KSPBAIIsBiCGStabOnChip(k)) {
+  if (ksp->guess_zero && (is || KSPBAIIsBiCGStabOnChip(k))) {
     ksp->reason = KSP_CONVERGED_ITERATING;
     s->reason   = grows ? BAI_LEVELS_DTOL : BAI_LEVELS_NAN;
     PetscFunctionReturn(PETSC_SUCCESS);

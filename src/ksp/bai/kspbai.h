@@ -53,6 +53,7 @@ typedef struct {
   BAIVersion of_weights;
   Vec        scaled; /* b times scale */
   PetscReal  scale;  /* power of two if squares of norms would be out of range, otherwise 1 */
+  PetscBool  zero;   /* this solve began with a zero guess */
   PetscBool  grows;  /* in this solve ||b - A x|| may be any number of times ||b||, see KSPBAIMayGrow() */
 
   /* The end of the last solve */

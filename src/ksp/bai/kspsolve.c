@@ -248,24 +248,25 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 
 /*
    Solves with monitors and the convergence test of the KSP, which get the norm of the updated residual. If
-   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary. Without entries of
-   A the updated residual decides, as products may be inexact: those of MATMFFD are finite differences
+   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary. If A has no
+   entries, its products may be inexact, as those of MATMFFD, which are finite differences. Then the updated residual
+   decides, unless b - A x is far from it
 */
 static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
-  KSP_BAI          *k = (KSP_BAI *)ksp->data;
-  BAITolerances     t = {.bnorm2 = -1};
+  KSP_BAI          *k       = (KSP_BAI *)ksp->data;
+  const PetscReal   inexact = PetscSqrtReal(PETSC_SQRT_MACHINE_EPSILON); /* well above errors of finite differences */
+  const PetscBool   tested  = (PetscBool)(ksp->converged == KSPConvergedDefault && !KSPBAINamesNorm(ksp));
+  BAITolerances     t       = {.bnorm2 = -1};
   BAILevelsSolution s;
   BAITest           test  = {.goal = 0};
-  PetscReal         bnorm = -1;
-  PetscBool         begun = PETSC_FALSE, known, tested;
+  PetscReal         bnorm = -1, updated;
+  PetscBool         begun = PETSC_FALSE, exact;
   Mat               A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAIHasEntries(A, &known));
-  if (KSPBAINamesNorm(ksp)) known = PETSC_FALSE;
-  tested = (PetscBool)(known && ksp->converged == KSPConvergedDefault);
+  PetscCall(BAIHasEntries(A, &exact));
   PetscCall(CheckRange(ksp, &bnorm, outcome));
   if (*outcome == BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
   t.scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0;
@@ -273,9 +274,14 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
     t.max_it = (BAIInt)(ksp->max_it - *its);
     PetscCall(RunMethod(ksp, &t, PETSC_TRUE, *its, (PetscReal)test.goal, &s));
     *its += (PetscInt)s.its;
-    if (known) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
+    updated = ksp->rnorm;
+    if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
     PetscCall(KSPBAILeaveDiverged(ksp, &s));
     if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->reason == KSP_CONVERGED_ITS) break;
+    if (!exact && ksp->rnorm <= PetscMax(2 * ksp->ttol, inexact * ksp->rnorm0)) {
+      ksp->rnorm = updated;
+      break;
+    }
     if (!begun) BAITestBegin(&test, ksp->ttol, PETSC_MAX_REAL);
     begun = PETSC_TRUE;
     if (BAITestEnds(&test, ksp->rnorm, s.scaled, BAIScaledLimit(&t, ksp->abstol, ksp->ttol, s.scaled_b), &s.reason)) {
@@ -369,6 +375,7 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
   ksp->its = 0;
   k->scale = 1.0;
   k->grows = PETSC_FALSE;
+  k->zero  = ksp->guess_zero;
   if (KSPBAIGetOwner(k) && !KSPBAIGetOwner(k)->hierarchy->finite) {
     ksp->reason = KSP_DIVERGED_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
