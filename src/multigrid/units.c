@@ -136,10 +136,10 @@ static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
 static PetscErrorCode DropModes(BAI *bai, Mat A, int *done)
 {
   const BAIHierarchy h    = bai->hierarchy;
-  int                none = h->levels && h->info.levels == 1 && !h->info.exact && !h->info.resident;
+  int                none = h->levels && h->info.levels == 1 && h->info.stop == BAILevelsNotSmaller;
 
   PetscFunctionBegin;
-  if (*done != BAI_WORK_NEW || !h->p.modes_id || !h->p.modes || h->p.levels == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*done != BAI_WORK_NEW || !h->p.modes_id || !h->p.modes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIAgree(bai, PETSC_SUCCESS, &none));
   if (!none) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj,

@@ -248,9 +248,9 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 
 /*
    Solves with monitors and the convergence test of the KSP, which get the norm of the updated residual. If
-   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary. If A has no
-   entries, its products may be inexact, as those of MATMFFD, which are finite differences. Then the updated residual
-   decides, unless b - A x is far from it
+   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary. Products
+   with a MATMFFD or MATSHELL may be inexact, as finite differences are. Then the updated residual decides, unless
+   b - A x is far from it
 */
 static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
@@ -261,12 +261,12 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   BAILevelsSolution s;
   BAITest           test  = {.goal = 0};
   PetscReal         bnorm = -1, updated;
-  PetscBool         begun = PETSC_FALSE, exact;
+  PetscBool         begun = PETSC_FALSE, differs;
   Mat               A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAIHasEntries(A, &exact));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &differs, MATMFFD, MATSHELL, ""));
   PetscCall(CheckRange(ksp, &bnorm, outcome));
   if (*outcome == BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
   t.scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0;
@@ -278,7 +278,7 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
     if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
     PetscCall(KSPBAILeaveDiverged(ksp, &s));
     if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->reason == KSP_CONVERGED_ITS) break;
-    if (!exact && ksp->rnorm <= PetscMax(2 * ksp->ttol, inexact * ksp->rnorm0)) {
+    if (differs && ksp->rnorm <= PetscMax(2 * ksp->ttol, inexact * ksp->rnorm0)) {
       ksp->rnorm = updated;
       break;
     }
