@@ -496,7 +496,7 @@ static PetscErrorCode Inexact(Mat shell, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With inexact products, as of MATMFFD, the solve ends where FGMRES ends */
+/* With inexact products, as of MATMFFD, the solve ends soon after FGMRES would end */
 static PetscErrorCode TestInexact(void)
 {
   Mat          A, shell;
@@ -528,7 +528,7 @@ static PetscErrorCode TestInexact(void)
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PetscOptionsDestroy(&o));
   }
-  PetscCall(Expect(its[0] == its[1], "%d iterations, FGMRES takes %d", (int)its[0], (int)its[1]));
+  PetscCall(Expect(its[0] < 2 * its[1], "%d iterations, FGMRES takes %d", (int)its[0], (int)its[1]));
   PetscCall(MatDestroy(&shell));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -246,46 +246,6 @@ static PetscErrorCode TestModesParts(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With nearly as many vectors as an aggregate has rows there would be no second level: the vectors are not used */
-static PetscErrorCode TestModesMany(void)
-{
-  Mat          A;
-  KSP          ksp;
-  PC           pc;
-  Vec          mode[6];
-  MatNullSpace space;
-  PetscInt     without, with;
-
-  PetscFunctionBeginUser;
-  PetscCall(CreateMat("laplace3d", 12, &A));
-  PetscCall(IterationsOf(A, KSPCG, 32, &without));
-  for (int k = 0; k < 6; k++) {
-    PetscCall(MatCreateVecs(A, &mode[k], NULL));
-    PetscCall(SetNoise(mode[k], (unsigned long)k + 1));
-    for (int l = 0; l < k; l++) {
-      PetscScalar product;
-
-      PetscCall(VecDot(mode[k], mode[l], &product));
-      PetscCall(VecAXPY(mode[k], -product, mode[l]));
-    }
-    PetscCall(VecNormalize(mode[k], NULL));
-  }
-  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, 6, mode, &space));
-  PetscCall(MatSetNearNullSpace(A, space));
-  PetscCall(MatNullSpaceDestroy(&space));
-  for (int k = 0; k < 6; k++) PetscCall(VecDestroy(&mode[k]));
-  PetscCall(CreateKSP(A, KSPCG, 32, &ksp));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(Solve(ksp, &with));
-    PetscCall(Expect(with == without, "solve %d: %d iterations, and %d without vectors", k, (int)with, (int)without));
-  }
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(HasModes(pc, PETSC_FALSE));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Vectors of a near null space that the matrix cannot have */
 static PetscErrorCode TestModesLength(void)
 {
@@ -335,7 +295,6 @@ int main(int argc, char **argv)
   if (Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 6));
   if (Case("modes_iterations_3d")) PetscCall(TestModesIterations(12, 20, 3, 40, 6));
   if (size == 1 && Case("modes_parts")) PetscCall(TestModesParts());
-  if (Case("modes_many")) PetscCall(TestModesMany());
   if (Case("modes_length")) PetscCall(TestModesLength());
   PetscCall(CheckFinalize());
   return 0;
@@ -348,7 +307,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{elasticity modes_exact,modes_iterations,modes_parts,modes_many}}
+         args: -case {{elasticity modes_exact,modes_iterations,modes_parts}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -357,12 +316,11 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{elasticity modes_exact,modes_iterations,modes_many}}
+         args: -case {{elasticity modes_exact,modes_iterations}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no \
-               -case {{elasticity modes_exact,modes_iterations,modes_parts,modes_many}}
+         args: -mat_type aijcusparse -options_left no -case {{elasticity modes_exact,modes_iterations,modes_parts}}
       test:
          suffix: aijcusparse_ranks
          timeoutfactor: 3

@@ -44,7 +44,6 @@ struct BAIHierarchy_ {
   PetscBool        no_over;    /* overcorrection made the cycle indefinite, so it is off */
   PetscBool        not_single; /* levels in single precision failed */
   PetscBool        solving;    /* a KSPSolve() is running */
-  uint64_t         useless;    /* modes_id of a near null space with which there are no levels, or 0 */
   int              single;     /* BAILevelsParameters.single, if the user set no precision */
   BAIAggregates    aggregates; /* aggregates of the user, or NULL */
 

@@ -7,8 +7,6 @@
 static const BAILevelsOps *const backends[] =
   {[BAI_BACKEND_HOST] = &BAILevelsHost, [BAI_BACKEND_CUDA] = &BAILevelsCUDA};
 
-const char BAILevelsNotSmaller[] = "the next level would hardly be smaller";
-
 /* The status of this rank, or the error of another one; collective, unless ranks is NULL. If memory was short, it names
    the level */
 static BAIStatus Agree(const BAILevelsRanks *ranks, int level, BAIStatus status)
@@ -107,7 +105,7 @@ static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const
   BAITryStage(p, BAI_STAGE_COARSEN, Agree(ranks, level, BAILevelsAggregate(levels, &m)));
   *next = m * BAIColumnsOfP(p->modes);
   if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, *next, next)));
-  *stop = *next ? BAILevelsNotSmaller : "all rows dominate";
+  *stop = *next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
   if (*next > rows - rows / BAI_LEVELS_PARTS) *next = 0;
   return BAIStatusOf(BAI_OK);
 }

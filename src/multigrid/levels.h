@@ -288,9 +288,6 @@ typedef struct {
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *, const BAILevelsAgreed *, BAIInt rows,
                            BAIInt small, int kept, const BAILevelsRanks *, int *count, const char **stop);
 
-/* A reason for the end: there are couplings, but with the columns of P the next level would have nearly as many rows */
-extern const char BAILevelsNotSmaller[];
-
 /* Addresses in a rank's memory, in bytes: of the data of even and of odd exchanges, and of the flag that holds the
    number of the last exchange whose data have arrived */
 typedef struct {

@@ -182,7 +182,6 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
     PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
     *id = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);
   }
-  if (*id == (bai->origin ? bai->origin : bai)->hierarchy->useless) PetscFunctionReturn(PETSC_SUCCESS);
   if (!constant && n == 1 && bai->hierarchy->ready && bai->hierarchy->p.modes_id == *id) /* as the last set-up found */
     constant = (PetscBool)!bai->hierarchy->p.modes;
   else if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));

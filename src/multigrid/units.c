@@ -131,26 +131,6 @@ static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes levels without the near null space if there are none with it: without a block size aggregates may have hardly
-   more rows than there are vectors, so the next level would not be smaller. done is what was done. Collective */
-static PetscErrorCode DropModes(BAI *bai, Mat A, int *done)
-{
-  const BAIHierarchy h    = bai->hierarchy;
-  int                none = h->levels && h->info.levels == 1 && h->info.stop == BAILevelsNotSmaller;
-
-  PetscFunctionBegin;
-  if (*done != BAI_WORK_NEW || !h->p.modes_id || !h->p.modes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &none));
-  if (!none) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(bai->obj,
-                      "The near null space is not used: aggregates have hardly more rows than its %d vectors; see "
-                      "MatSetBlockSize()\n",
-                      h->p.modes));
-  h->useless = h->p.modes_id;
-  PetscCall(BAIHierarchyMake(bai, A, PETSC_FALSE, done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Sets up levels for the present state of the matrix and options, unless that has been done. After an error there are
    none
@@ -162,7 +142,6 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   code = BAIHierarchyMake(bai, A, PETSC_FALSE, &done);
-  if (!code) code = DropModes(bai, A, &done);
   if (!code) code = SetUpUnits(bai, A, done);
   if (code) bai->hierarchy->ready = PETSC_FALSE;
   PetscCall(code);

@@ -172,7 +172,10 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   PetscCall(BAIVersionOf((PetscObject)A, &now));
   if (!bai->aij || !BAIVersionsEqual(now, bai->of_aij)) {
     PetscCall(PetscInfo(bai->obj, "Matrix type %s: copied to type aij\n", type));
-    if (bai->relax.A == bai->aij) PetscCall(MatDestroy(&bai->relax.A));
+    if (bai->relax.A == bai->aij) {
+      PetscCall(MatDestroy(&bai->relax.A));
+      PetscCall(MatDestroy(&bai->relax.fixed));
+    }
     /* Not reused, as the nonzero state of these types does not always show a new pattern */
     PetscCall(MatDestroy(&bai->aij));
     PetscCall(Copy(A, &bai->aij));
@@ -305,8 +308,9 @@ PetscErrorCode BAIDuplicateFixed(PetscObject obj, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether cuSPARSE may multiply with A in another order each time: it divides rows of more than 224 entries into three
-   parts or more, in CUDA 13.0. Collective */
+/* Whether cuSPARSE may multiply with A in another order each time, by adding three numbers or more: it divides rows of
+   more than 224 entries into three parts, in CUDA 13.0, and others into two, which on several ranks are added to the
+   product with the other part of A. Collective */
 static PetscErrorCode MayVary(PetscObject obj, Mat A, PetscBool *may)
 {
   enum {
@@ -319,8 +323,8 @@ static PetscErrorCode MayVary(PetscObject obj, Mat A, PetscBool *may)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, may, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   if (!*may) PetscFunctionReturn(PETSC_SUCCESS);
-  *may = PETSC_FALSE;
   PetscCall(BAIGetParts(obj, A, &part[0], &part[1], &nghost, &garray));
+  *may = (PetscBool)(nghost > 0);
   for (int k = 0; k < 2; k++) {
     PetscInt        n;
     const PetscInt *i, *j;

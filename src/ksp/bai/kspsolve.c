@@ -248,9 +248,9 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 
 /*
    Solves with monitors and the convergence test of the KSP, which get the norm of the updated residual. If
-   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary. Products
-   with a MATMFFD or MATSHELL may be inexact, as finite differences are. Then the updated residual decides, unless
-   b - A x is far from it
+   KSPConvergedDefault() accepts it, b - A x is tested, from which the solve continues if necessary. Products with a
+   matrix without entries may be inexact, as the finite differences of MATMFFD are. So if b - A x gets no smaller
+   there, the updated residual decides, unless b - A x is far from it
 */
 static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
@@ -261,12 +261,12 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
   BAILevelsSolution s;
   BAITest           test  = {.goal = 0};
   PetscReal         bnorm = -1, updated;
-  PetscBool         begun = PETSC_FALSE, differs;
+  PetscBool         begun = PETSC_FALSE, exact;
   Mat               A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &differs, MATMFFD, MATSHELL, ""));
+  PetscCall(BAIHasEntries(A, &exact));
   PetscCall(CheckRange(ksp, &bnorm, outcome));
   if (*outcome == BAI_SCALE) PetscFunctionReturn(PETSC_SUCCESS);
   t.scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0;
@@ -278,14 +278,11 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
     if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
     PetscCall(KSPBAILeaveDiverged(ksp, &s));
     if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->reason == KSP_CONVERGED_ITS) break;
-    if (differs && ksp->rnorm <= PetscMax(2 * ksp->ttol, inexact * ksp->rnorm0)) {
-      ksp->rnorm = updated;
-      break;
-    }
     if (!begun) BAITestBegin(&test, ksp->ttol, PETSC_MAX_REAL);
     begun = PETSC_TRUE;
     if (BAITestEnds(&test, ksp->rnorm, s.scaled, BAIScaledLimit(&t, ksp->abstol, ksp->ttol, s.scaled_b), &s.reason)) {
-      if (s.reason != BAI_LEVELS_CONVERGED) ksp->reason = KSP_CONVERGED_ITERATING;
+      if (!exact && s.reason == BAI_LEVELS_STAGNATED && ksp->rnorm <= inexact * ksp->rnorm0) ksp->rnorm = updated;
+      else if (s.reason != BAI_LEVELS_CONVERGED) ksp->reason = KSP_CONVERGED_ITERATING;
       break;
     }
     ksp->reason = KSP_CONVERGED_ITERATING;
