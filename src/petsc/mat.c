@@ -174,7 +174,7 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
     PetscCall(PetscInfo(bai->obj, "Matrix type %s: copied to type aij\n", type));
     if (bai->relax.A == bai->aij) {
       PetscCall(MatDestroy(&bai->relax.A));
-      PetscCall(MatDestroy(&bai->relax.fixed));
+      PetscCall(MatDestroy(&bai->relax.refinement.fixed));
     }
     /* Not reused, as the nonzero state of these types does not always show a new pattern */
     PetscCall(MatDestroy(&bai->aij));
@@ -340,8 +340,8 @@ static PetscErrorCode MayVary(PetscObject obj, Mat A, PetscBool *may)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets *B to A, or to a copy by BAIDuplicateFixed() if products with A may vary: neither is to be changed, and
-   MatDestroy() ends the use of both. Collective */
+/* Gets a matrix equal to A, whose products on a rank have the same bits each time: A itself, or a copy by
+   BAIDuplicateFixed() if products with A may vary. The caller must not change it, and destroys it. Collective */
 PetscErrorCode BAIReferenceFixed(PetscObject obj, Mat A, Mat *B)
 {
   PetscBool may;

@@ -27,7 +27,7 @@ static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_ze
 
   PetscFunctionBegin;
   if (guess_zero) PetscCall(VecCopy(b, bai->r));
-  else PetscCall(MatResidual(bai->relax.fixed, b, x, bai->r));
+  else PetscCall(MatResidual(f->fixed, b, x, bai->r));
   if (norm) PetscCall(BAIVecNorm(bai->r, &f->now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -85,12 +85,21 @@ static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the largest magnitude of a diagonal entry, which scales rounding errors; forgets residual, most and learnt */
+/* Takes the matrix of residuals, and finds the largest magnitude of a diagonal entry, which scales rounding errors;
+   forgets residual, most and learnt. Residuals put their bits into x, so they must have the same ones each time if the
+   mode promises that of x. Collective */
 PetscErrorCode BAIRefinementSetUp(BAI *bai)
 {
-  BAIRefinement *f = &bai->relax.refinement;
+  BAIRefinement *f    = &bai->relax.refinement;
+  const BAIMode  mode = BAIModeOf(bai);
 
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&f->fixed));
+  if (mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) PetscCall(BAIReferenceFixed(bai->obj, bai->relax.A, &f->fixed));
+  else {
+    PetscCall(PetscObjectReference((PetscObject)bai->relax.A));
+    f->fixed = bai->relax.A;
+  }
   PetscCall(BAINeedWork(bai, bai->relax.A));
   PetscCall(MatGetDiagonal(bai->relax.A, bai->r));
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
@@ -179,7 +188,7 @@ PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   f->scale = 0.0;
   if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAINeedWork(bai, bai->relax.A));
-  PetscCall(MatResidual(bai->relax.fixed, b, x, bai->r));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

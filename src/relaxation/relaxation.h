@@ -38,6 +38,7 @@ typedef struct {
   PetscBool  learnt;   /* most was found from the gain of a correction */
   BAIVersion b, x;     /* b and x of the current residual; id of x 0: none */
   PetscReal  diagonal; /* largest magnitude of a diagonal entry */
+  Mat        fixed;    /* the matrix of residuals: relax.A, or a copy whose products have the same bits each time */
 } BAIRefinement;
 
 /*
@@ -62,7 +63,6 @@ typedef struct {
   PetscInt        updates; /* number of times that engines got new values */
   BAIRefinement   refinement;
   Mat             A;      /* the matrix that the engine holds */
-  Mat             fixed;  /* A, or a copy whose products have the same bits each time; residuals are computed with it */
   BAIVersion      held;   /* its version; id 0: not all ranks hold it */
   BAIVersion      given;  /* the user's matrix, of which A may be a copy; id 0: the last set-up failed */
   PetscObjectId   seen;   /* the matrix that findings of solves belong to */

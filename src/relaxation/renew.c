@@ -88,7 +88,7 @@ PetscErrorCode BAIDropEngine(BAI *bai)
   PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->relax.engine);
   PetscCall(MatDestroy(&bai->relax.A));
-  PetscCall(MatDestroy(&bai->relax.fixed));
+  PetscCall(MatDestroy(&bai->relax.refinement.fixed));
   bai->relax.held.id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -139,7 +139,7 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(BAINeedWork(bai, bai->relax.A));
-  PetscCall(MatResidual(bai->relax.fixed, b, x, bai->r));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -63,23 +63,6 @@ static PetscErrorCode ChooseRun(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the matrix of which residuals are computed. Refinement puts their bits into x, so in a mode that promises the
-   same bits each time the products must have them too */
-static PetscErrorCode TakeFixed(BAI *bai)
-{
-  const BAIChoice *use     = &bai->relax.use;
-  const PetscBool  repeats = (PetscBool)(use->p.mode == BAI_MODE_SYNC || use->p.mode == BAI_MODE_COLOR);
-
-  PetscFunctionBegin;
-  if (repeats && use->refine == BAI_REFINE_SYNC) {
-    PetscCall(BAIReferenceFixed(bai->obj, bai->relax.A, &bai->relax.fixed));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscObjectReference((PetscObject)bai->relax.A));
-  bai->relax.fixed = bai->relax.A;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Creates or renews the engine for this matrix, ready to iterate */
 static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice, int *work)
 {
@@ -88,7 +71,7 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)m->A));
   PetscCall(MatDestroy(&bai->relax.A));
-  PetscCall(MatDestroy(&bai->relax.fixed));
+  PetscCall(MatDestroy(&bai->relax.refinement.fixed));
   bai->relax.A       = m->A;
   bai->relax.held.id = 0; /* until all ranks have succeeded */
   PetscCall(BAICheckMatrix(bai->obj, m->A));
@@ -99,7 +82,6 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   }
   if (mine) PetscCall(BAIDropEngine(bai)); /* on all ranks */
   PetscCall(mine);
-  PetscCall(TakeFixed(bai));
   PetscCall(BAIVersionOf((PetscObject)m->A, &bai->relax.held));
   BAIEngineInfo(bai->relax.engine, &bai->relax.info);
   if (*work == BAI_WORK_NEW) PetscCall(ExplainKernels(bai));

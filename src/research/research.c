@@ -31,7 +31,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
 
   PetscFunctionBegin;
   PetscCall(BAINeedWork(bai, bai->relax.A));
-  PetscCall(MatResidual(bai->relax.fixed, b, x, bai->r));
+  PetscCall(MatResidual(bai->relax.A, b, x, bai->r));
   bai->relax.refinement.x.id = 0;
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &most));
   PetscCall(VecGetLocalSize(bai->r, &n));

@@ -210,14 +210,16 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal.
 
    Convergence is tested with the norm of the true residual $b - A x$, also if a Krylov method updates its residual
-   by recurrence. If A has no entries, its products may be inexact, as those of `MATMFFD` are: if the norm of the
-   true residual falls no further, but is below $10^{-4} ||b||$, that of the updated one decides, and
-   `KSPGetResidualNorm()` returns it. With the default convergence test and norm, a Krylov method also requires that
-   $D^{-1} (b - A x)$ has fallen by the same factor, so that rows of a larger scale, such as rows of boundary
-   conditions, do not hide the error of the others. If rounding keeps this second norm up, or the method breaks down,
-   the first norm decides alone. The reason becomes `KSP_DIVERGED_DTOL` only if both norms have grown by the
-   divergence tolerance. A norm set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with
-   conjugate gradients `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
+   by recurrence. With the default convergence test and norm, a Krylov method also requires that $D^{-1} (b - A x)$
+   has fallen by the same factor, so that rows of a larger scale, such as rows of boundary conditions, do not hide
+   the error of the others. If rounding keeps this second norm up, or the method breaks down, the first norm decides
+   alone. The reason becomes `KSP_DIVERGED_DTOL` only if both norms have grown by the divergence tolerance. A norm
+   set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients
+   `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
+
+   Products with a matrix without entries may be inexact, as those with a `MATMFFD` are. If the norm of the true
+   residual no longer falls there, and is below $10^{-4} ||b||$ in double precision, the test uses the norm that the
+   method updates, which `KSPGetResidualNorm()` then returns.
 
    Without a monitor, a residual history or a convergence test of the user, relaxation computes the norm only when it
    may be small enough, and so may do a few more iterations than needed; with -ksp_bai_check_interval 1, or a monitor,
