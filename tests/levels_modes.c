@@ -172,6 +172,69 @@ static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates a matrix without the first row and column of each rank, and so without a block size, with orthonormal vectors
+   of what is left of the modes */
+static PetscErrorCode CreateConstrained(Mat A, Mat *C)
+{
+  MatNullSpace space;
+  const Vec   *mode;
+  Vec          own[MODES_MOST];
+  PetscInt     modes, start, end;
+  IS           kept;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(ISCreateStride(PetscObjectComm((PetscObject)A), end - start - 1, start + 1, 1, &kept));
+  PetscCall(MatCreateSubMatrix(A, kept, kept, MAT_INITIAL_MATRIX, C));
+  PetscCall(MatGetNearNullSpace(A, &space));
+  PetscCall(MatNullSpaceGetVecs(space, NULL, &modes, &mode));
+  for (PetscInt k = 0; k < modes; k++) {
+    Vec part;
+
+    PetscCall(VecGetSubVector(mode[k], kept, &part));
+    PetscCall(MatCreateVecs(*C, &own[k], NULL));
+    PetscCall(VecCopy(part, own[k]));
+    PetscCall(VecRestoreSubVector(mode[k], kept, &part));
+    for (PetscInt l = 0; l < k; l++) {
+      PetscScalar dot;
+
+      PetscCall(VecDot(own[k], own[l], &dot));
+      PetscCall(VecAXPY(own[k], -dot, own[l]));
+    }
+    PetscCall(VecNormalize(own[k], NULL));
+  }
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, modes, own, &space));
+  PetscCall(MatSetNearNullSpace(*C, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  for (PetscInt k = 0; k < modes; k++) PetscCall(VecDestroy(&own[k]));
+  PetscCall(ISDestroy(&kept));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix without a block size, with more modes than rows to a point, has levels too: at most twice as many iterations
+   as with the block size. Where levels are on a GPU, those of the host take as many */
+static PetscErrorCode TestModesSingleRows(PetscInt n)
+{
+  Mat      A, C;
+  KSP      ksp;
+  PetscInt with, its, host;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateTruss(n, 3, 0, PETSC_TRUE, &A));
+  PetscCall(CreateConstrained(A, &C));
+  PetscCall(IterationsOf(A, KSPBAI, 32, &with));
+  PetscCall(IterationsOf(C, KSPBAI, 32, &its));
+  PetscCall(CreateKSP(C, KSPBAI, 32, &ksp));
+  PetscCall(KSPBAISetBackend(ksp, BAI_BACKEND_HOST));
+  PetscCall(Solve(ksp, &host));
+  PetscCall(Expect(its > 0 && its <= 2 * with, "%d iterations, %d with a block size", (int)its, (int)with));
+  PetscCall(Expect(PetscAbsInt(host - its) <= 2, "%d iterations, %d on the host", (int)its, (int)host));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gives A a near null space of count vectors of n entries: row i counts in vector i*count/n */
 static PetscErrorCode SetParts(Mat A, PetscInt n, PetscInt count, PetscBool constant)
 {
@@ -294,6 +357,7 @@ int main(int argc, char **argv)
   if (size > 1 && Case("modes_exact_distributed_3d")) PetscCall(TestModesExact(18, 3));
   if (Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 6));
   if (Case("modes_iterations_3d")) PetscCall(TestModesIterations(12, 20, 3, 40, 6));
+  if (Case("modes_single_rows")) PetscCall(TestModesSingleRows(16));
   if (size == 1 && Case("modes_parts")) PetscCall(TestModesParts());
   if (Case("modes_length")) PetscCall(TestModesLength());
   PetscCall(CheckFinalize());
@@ -307,7 +371,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{elasticity modes_exact,modes_iterations,modes_parts}}
+         args: -case {{elasticity modes_exact,modes_iterations,modes_parts,modes_single}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -316,16 +380,18 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{elasticity modes_exact,modes_iterations}}
+         args: -case {{elasticity modes_exact,modes_iterations,modes_single}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{elasticity modes_exact,modes_iterations,modes_parts}}
+         args: -mat_type aijcusparse -options_left no -case {{elasticity \
+               modes_exact,modes_iterations,modes_parts,modes_single}}
       test:
          suffix: aijcusparse_ranks
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -pc_baimg_gather false -options_left no -case modes_exact,modes_iterations
+         args: -mat_type aijcusparse -pc_baimg_gather false -options_left no \
+               -case modes_exact,modes_iterations,modes_single
 
 TEST*/

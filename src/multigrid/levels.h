@@ -31,9 +31,9 @@
    Aggregates are
 
    * on a grid in natural ordering, boxes of two points in each direction of strong coupling;
-   * otherwise pairs of pairs of rows, or pairs of those. The rows with the strongest coupling become a pair, then those
-     with the strongest one among the rest, and so on; ties are broken by pseudorandom keys of rows. In the last pass
-     unmatched rows join a pair.
+   * otherwise pairs of pairs of rows, or pairs of those, see BAIMatchPasses(). The rows with the strongest coupling
+     become a pair, then those with the strongest one among the rest, and so on; ties are broken by pseudorandom keys of
+     rows. In the last pass unmatched rows join a pair.
 
    Host and device find the same aggregates, to the bit. Rows are renumbered so that the rows of an aggregate, and of
    aggregates of aggregates, are consecutive on each level.

@@ -424,7 +424,77 @@ BAI_INLINE int BAIIsRounding(const BAIRows *C, const BAISides *s, BAIIndex c, BA
   const BAIReal couplings = (BAIReal)s->entries[k] - s->side[c].rows;
 
   if (C->i[c + 1] - C->i[c] != 1) return 0;
-  return BAIAggregateMagnitude(C->a[k]) <= BAI_LEVELS_PIVOT * couplings * s->side[c].inner;
+  return BAIAggregateMagnitude(C->a[k]) <= BAI_LEVELS_ROUNDING * couplings * s->side[c].inner;
+}
+
+/* The diagonal entry of a row in cycles: a row of zeros gets 1. sum is its sum of |a_ij|, j != i */
+BAI_INLINE BAIScalar BAICycleDiagonal(BAIScalar diagonal, BAIReal sum)
+{
+  return BAIAggregateMagnitude(diagonal) > 0 || !(sum == 0) ? diagonal : (BAIScalar)1;
+}
+
+/*
+   Inversion of the last level by Gauss-Jordan elimination. Each diagonal entry is the pivot of its row and column
+   unless it has become small. Then the rows and columns that are postponed are
+   eliminated by the entry of the highest rank among them, until all ranks are 0. What is left then is only rounding, of
+   a singular matrix: these rows and columns of the inverse are zero, so it is a generalized inverse
+*/
+
+/* Whether a diagonal entry is the pivot of its row and column; d is its magnitude at first */
+BAI_INLINE int BAIPivots(BAIScalar a, BAIReal d)
+{
+  return BAIAggregateMagnitude(a) > BAI_LEVELS_PIVOT * d;
+}
+
+/* The rank of an entry as pivot of a postponed row and column: its magnitude relative to the diagonal entry that the
+   row had at first, of magnitude d, and a quarter of it beside the diagonal, so that a definite matrix keeps pivots on
+   the diagonal; or 0. Row and column are in the last bits */
+BAI_INLINE uint64_t BAIPivotRank(BAIScalar a, BAIReal d, int row, int column)
+{
+  const BAIReal size = BAIAggregateMagnitude(a) / (row == column ? 1 : 4);
+  union {
+    float    number;
+    uint32_t bits;
+  } w;
+
+  if (!(size > BAI_LEVELS_ROUNDING * d)) return 0;
+  w.number = (float)(size / d);
+  return (uint64_t)w.bits << 32 | (uint32_t)(row * BAI_LEVELS_COARSEST + column);
+}
+
+BAI_INLINE int BAIPivotRow(uint64_t rank)
+{
+  return (int)((uint32_t)rank / BAI_LEVELS_COARSEST);
+}
+
+BAI_INLINE int BAIPivotColumn(uint64_t rank)
+{
+  return (int)((uint32_t)rank % BAI_LEVELS_COARSEST);
+}
+
+/*
+   The rows and columns of an inverse. A pivot makes its row of the matrix that of the unknown of its column. So row i
+   and column j of the eliminated matrix belong in row unknown[i] and column equation[j] of the inverse, which are -1
+   if they are postponed
+*/
+
+/* Assigns the columns that are left, in order, to the rows that are left: -2 - k in the place of k */
+BAI_INLINE void BAIPivotsEnd(int m, int *unknown, int *equation)
+{
+  int column = 0;
+
+  for (int row = 0; row < m; row++) {
+    if (unknown[row] != -1) continue;
+    while (equation[column] != -1) column++;
+    unknown[row]     = -2 - column;
+    equation[column] = -2 - row;
+  }
+}
+
+/* The entry in the row of this unknown and the column of this equation, where both may have been left */
+BAI_INLINE int BAIPivotPlace(int unknown, int equation, int m)
+{
+  return (unknown < 0 ? -2 - unknown : unknown) * m + (equation < 0 ? -2 - equation : equation);
 }
 
 /* Returns the number that sweeps add to the diagonal entry of a row, and in inverse the factor by which they multiply a

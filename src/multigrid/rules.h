@@ -13,19 +13,19 @@
 enum {
   BAI_MATCH_LINE = 4, /* entries of a row on average; below it weights are rough */
   /* entries of a row on average; above it a third pass makes aggregates of eight rows instead of four, as in 3D */
-  BAI_MATCH_LONG = 10,
-  /* largest number of rows or points of an aggregate: in the last pass a row may join two others */
-  BAI_LEVELS_AGGREGATE = 12,
-  BAI_LEVELS_VISITS    = 4,    /* smoothing steps on a last level that is not solved exactly */
-  BAI_LEVELS_PARTS     = 3,    /* a level must have at least a third fewer rows than the level above */
-  BAI_LEVELS_SMALL     = 4096, /* largest number of rows of a level that one thread does on a host */
+  BAI_MATCH_LONG    = 10,
+  BAI_MATCH_MOST    = 4,    /* largest number of passes */
+  BAI_LEVELS_VISITS = 4,    /* smoothing steps on a last level that is not solved exactly */
+  BAI_LEVELS_PARTS  = 3,    /* a level must have at least a third fewer rows than the level above */
+  BAI_LEVELS_SMALL  = 4096, /* largest number of rows of a level that one thread does on a host */
   /* largest number of rows of the second level, and of other levels, whose cycle is done once: on a GPU a small level
      takes as long as a much larger one, and a second cycle is worth most on the second level */
   BAI_LEVELS_ONCE      = 4096,
   BAI_LEVELS_ONCE_DEEP = 8192,
   BAI_GRID_LOOKS       = 64, /* number of consecutive rows from which the numbering of a grid is found */
-  /* aggregates are kept if at most n/256 of n rows, or the rows of one, cease to fit */
+  /* aggregates are kept if at most n/256 of n rows, or the rows of a large one, cease to fit */
   BAI_FIT_PART = 256,
+  BAI_FIT_FEW  = 12,
   BAI_GRID_ROW = 64, /* largest number of entries of a row of a grid */
   BAI_GRID_BOX = 8,  /* largest number of rows of a box of a grid */
   /* tolerated difference of a_ij and conj(a_ji), in roundings of the sum of magnitudes of their row */
@@ -49,8 +49,11 @@ enum {
 #define BAI_GRID_STRONG 4   /* directions with at least a quarter of the strongest couplings are coarsened */
 #define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by a larger factor do not belong to a grid */
 
-/* Smaller pivots of the last level, relative to the diagonal entry, are rounding: the matrix is singular */
-#define BAI_LEVELS_PIVOT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-10 : (BAIReal)1e-4)
+/* Pivots of the last level that are not larger than this, relative to the diagonal entry, are postponed, as rounding
+   errors grow by the inverse */
+#define BAI_LEVELS_PIVOT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-5 : (BAIReal)1e-3)
+/* Smaller pivots are rounding, as the matrix is singular, and so are sums of entries relative to that of magnitudes */
+#define BAI_LEVELS_ROUNDING (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-10 : (BAIReal)1e-4)
 
 /* The magnitude of a real number, which is exact; for a complex number |re| + |im|, with one rounding */
 BAI_INLINE BAIReal BAIAggregateMagnitude(BAIScalar a)
@@ -237,7 +240,7 @@ BAI_INLINE int BAIFits(int64_t now, int64_t then, BAIInt m, BAIInt n)
 {
   const int64_t more = m || now > then ? now - then : then - now;
 
-  return more <= BAI_LEVELS_AGGREGATE || more <= n / BAI_FIT_PART;
+  return more <= BAI_FIT_FEW || more <= n / BAI_FIT_PART;
 }
 
 /*
@@ -299,6 +302,25 @@ BAI_INLINE BAIReal BAISoftenedSum(BAIReal sum, BAIReal over)
 BAI_INLINE int BAIMatchIsRough(int64_t nnz, BAIInt n)
 {
   return nnz < (int64_t)BAI_MATCH_LINE * n;
+}
+
+/*
+   The passes of matching for points of rows rows: two or three, or so many that an aggregate has at least twice as many
+   rows as P has columns there. Matrices of elasticity without a block size, of DMPlex, have points of one row and six
+   modes, and aggregates of sixteen rows
+*/
+BAI_INLINE int BAIMatchPasses(int64_t nnz, BAIInt n, BAIInt rows, int modes)
+{
+  int passes = nnz > (int64_t)BAI_MATCH_LONG * n ? 3 : 2;
+
+  while (passes < BAI_MATCH_MOST && (rows << passes) < 2 * modes) passes++;
+  return passes;
+}
+
+/* The largest number of points of an aggregate: in the last pass a row may join two others */
+BAI_INLINE int BAIMatchLargest(int passes)
+{
+  return 3 << (passes - 1);
 }
 
 /* The weight of a coupling of two rows for matching, relative to the larger of their diagonal entries; if rough, with

@@ -392,29 +392,30 @@ static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int 
 }
 
 /*
-   Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before. Where there are
-   few rows a launch takes longer than its work, and a wait of the host longer than several launches. So the host does
-   not ask for the sizes of these coarse matrices: they have as many rows as the level, of which the last are empty
+   Makes aggregates by passes of matching, each on the coarse matrix of the pass before. Where there are few rows a
+   launch takes longer than its work, and a wait of the host longer than several launches. So the host does not ask for
+   the sizes of these coarse matrices: they have as many rows as the level, of which the last are empty
 */
 static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel *L)
 {
-  const int  passes = L->A.nnz > (int64_t)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
-  const bool few        = BAIHasFewRows(state, n);
-  Passes     p          = {};
-  Between    between[2] = {Between(state), Between(state)};
-
-  const BAIDeviceLevel *C = L;
+  const int             n                           = L->A.n;
+  const int             rows                        = (int)BAIRowsOfPoint(state->p.modes, level, state->points);
+  const int             passes                      = BAIMatchPasses(L->A.nnz, n, rows, state->p.modes);
+  const bool            few                         = BAIHasFewRows(state, n);
+  Passes                p                           = {};
+  const BAIDeviceLevel *C                           = L;
+  Between               between[BAI_MATCH_MOST - 1] = {Between(state), Between(state), Between(state)};
 
   BAITry(Prepare(state, L->A, &p));
   if (few) {
-    BAIRows C[2] = {};
+    BAIRows C[BAI_MATCH_MOST - 1] = {};
 
     BAITry(PrepareMatrices(state, L->A, passes - 1, &p, C));
     for (int pass = 0; pass + 1 < passes; pass++) between[pass].level.A = C[pass];
   }
   for (int pass = 0; pass < passes; pass++) {
     const bool      last = pass + 1 == passes;
-    BAIDeviceLevel *next = &between[pass % 2].level;
+    BAIDeviceLevel *next = last ? NULL : &between[pass].level;
     int *const      to   = !pass ? L->aggregate : last ? NULL : p.pair;
 
     BAITry(Match(state, C->A, pass && few ? p.rows : NULL, !pass ? 1 + !(level + state->p.above) : 0, last, &p));
@@ -426,7 +427,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
     BAITry(Aggregated(state, *C, L->m, to, {NULL, p.listed, NULL, 1, 2}, false, few, next));
     C = next;
   }
-  L->most = 3 << (passes - 1);
+  L->most = BAIMatchLargest(passes);
   return BAIStatusOf(BAI_OK);
 }
 

@@ -1,4 +1,4 @@
-/* The inverse of the last level on a device, by Gauss-Jordan elimination like host/place.c */
+/* The inverse of the last level on a device, like host/invert.c. The rules of its pivots are in ../rowrules.h */
 #include "levels.h"
 #include "../../common/cuda/warp.h"
 
@@ -15,7 +15,7 @@ struct Part {
   BAIScalar a[EACH][EACH];
 };
 
-/* Reads the rows of this warp, in which each lane keeps its columns */
+/* Reads the rows of this warp, in which each lane keeps its columns. A row of zeros gets 1 on its diagonal */
 static __device__ inline void Read(const BAIRows &A, int warp, int lane, Part *part)
 {
 #pragma unroll
@@ -37,56 +37,140 @@ static __device__ inline void Read(const BAIRows &A, int warp, int lane, Part *p
           if (column == lane + v * BAI_LANES) part->a[u][v] += value;
       }
     }
+    bool any = false;
+
+#pragma unroll
+    for (int v = 0; v < EACH; v++) any |= !(BAIAggregateMagnitude(part->a[u][v]) == 0);
+    if (!__any_sync(~0u, any) && lane == warp) part->a[u][u] = 1;
   }
 }
 
-/* Stores (scale A)^-1 by rows; an unknown with a negligible pivot gets zeros. One thread block, which keeps the matrix
-   in registers. In each step the threads that have the column and the line of the pivot show them to the others, after
-   the line is divided by the pivot; every other time in other memory, so that one barrier suffices */
+/* A pivot: its row is number u of a warp, its column number v of a lane */
+struct Pivot {
+  int u, warp, v, lane;
+};
+
+/* Shared memory of the threads: the column and the line of a pivot, every other time in other memory,
+   so that one barrier for each pivot suffices; whether it is postponed; and the rows and columns of the inverse, see
+   BAIPivotPlace() */
+struct Shown {
+  BAIScalar *column, *line; /* 2 BAI_LEVELS_COARSEST each */
+  int       *postponed;     /* 2 */
+  int       *unknown, *equation;
+};
+
+/* Eliminates the column of a pivot by its row, for the turn-th time. If the pivot may be postponed, the lane with the
+   number of this warp has in d the magnitudes that the diagonal entries had at first. Returns whether it is postponed,
+   and nothing is done. Registers have constant numbers, so the others of a thread are passed over */
+static __device__ __forceinline__ bool Eliminate(const Pivot &p, int turn, const BAIReal *d, const Shown *shown,
+                                                 Part *part)
+{
+  const int               lane = (int)threadIdx.x % BAI_LANES, warp = (int)threadIdx.x / BAI_LANES;
+  BAIScalar *const        column = shown->column + turn % 2 * BAI_LEVELS_COARSEST,
+                   *const line   = shown->line + turn % 2 * BAI_LEVELS_COARSEST;
+
+#pragma unroll
+  for (int u = 0; u < EACH; u++) {
+#pragma unroll
+    for (int v = 0; v < EACH; v++) {
+      if (v != p.v) continue;
+      const bool of_line = warp == p.warp && u == p.u;
+
+      if (lane == p.lane) column[warp + u * WARPS] = of_line ? BAIScalar(0) : part->a[u][v];
+      if (!of_line) continue;
+      const BAIScalar pivot     = BAIOfLane(part->a[u][v], p.lane);
+      const bool      postpones = d && !BAIPivots(pivot, BAIOfLane(d[u], p.lane));
+      const BAIScalar inverse   = postpones ? BAIScalar(0) : BAIScalar(1) / pivot;
+
+      if (lane == 0) {
+        const int row = warp + u * WARPS, of = p.lane + v * BAI_LANES;
+
+        shown->postponed[turn % 2] = postpones;
+        shown->unknown[row]        = postpones ? -1 : of;
+        shown->equation[of]        = postpones ? -1 : row;
+      }
+      if (postpones) continue;
+#pragma unroll
+      for (int w = 0; w < EACH; w++) {
+        part->a[u][w]              = lane == p.lane && w == v ? inverse : part->a[u][w] * inverse;
+        line[lane + w * BAI_LANES] = part->a[u][w];
+      }
+    }
+  }
+  __syncthreads();
+  if (shown->postponed[turn % 2]) return true;
+#pragma unroll
+  for (int u = 0; u < EACH; u++) {
+    const BAIScalar factor = column[warp + u * WARPS]; /* 0 in the line of the pivot, which is done */
+
+#pragma unroll
+    for (int v = 0; v < EACH; v++) {
+      if (v == p.v && lane == p.lane && !(warp == p.warp && u == p.u)) part->a[u][v] = 0;
+      part->a[u][v] -= factor * line[lane + v * BAI_LANES];
+    }
+  }
+  return false;
+}
+
+/* Eliminates the rows and columns that are postponed by the pivots of the highest ranks */
+static __device__ __forceinline__ void EliminatePostponed(int m, const BAIReal *d, const Shown *shown,
+                                                          unsigned long long *best, Part *part)
+{
+  const int lane = (int)threadIdx.x % BAI_LANES, warp = (int)threadIdx.x / BAI_LANES;
+
+  for (int turn = 0;; turn++) {
+    unsigned long long mine = 0;
+
+    __syncthreads();
+    if (threadIdx.x == 0) *best = 0;
+    __syncthreads();
+#pragma unroll
+    for (int u = 0; u < EACH; u++) {
+      const int     i     = warp + u * WARPS;
+      const BAIReal first = BAIOfLane(d[u], warp);
+
+#pragma unroll
+      for (int v = 0; v < EACH; v++) {
+        const int                j    = lane + v * BAI_LANES;
+        const bool               is   = i < m && j < m && shown->unknown[i] < 0 && shown->equation[j] < 0;
+        const unsigned long long rank = is ? BAIPivotRank(part->a[u][v], first, i, j) : 0;
+
+        mine = rank > mine ? rank : mine;
+      }
+    }
+    if (mine) atomicMax(best, mine);
+    __syncthreads();
+    if (!*best) break;
+    const int row = BAIPivotRow(*best), column = BAIPivotColumn(*best);
+
+    (void)Eliminate({row / WARPS, row % WARPS, column / BAI_LANES, column % BAI_LANES}, turn, NULL, shown, part);
+  }
+  if (threadIdx.x == 0) BAIPivotsEnd(m, shown->unknown, shown->equation);
+  __syncthreads();
+}
+
+/* Stores (scale A)^-1 by rows. One thread block, which keeps the matrix in registers */
 static __global__ __launch_bounds__(THREADS) void Invert(BAIRows A, BAIReal scale, bool single, void *inverse)
 {
   /* complex numbers have constructors */
   __shared__ __align__(16) unsigned char memory[4 * BAI_LEVELS_COARSEST * sizeof(BAIScalar)];
-  BAIScalar *const columns = reinterpret_cast<BAIScalar *>(memory), *const lines = columns + 2 * BAI_LEVELS_COARSEST;
-  const int lane = (int)threadIdx.x % BAI_LANES, warp = (int)threadIdx.x / BAI_LANES, m = A.n;
-  Part      part;
-  BAIReal   d[EACH]; /* of lane number warp: the magnitudes of its diagonal entries */
+  __shared__ int                         postponed[2], unknown[BAI_LEVELS_COARSEST], equation[BAI_LEVELS_COARSEST];
+  __shared__ unsigned long long          best;
+  BAIScalar *const                       columns = reinterpret_cast<BAIScalar *>(memory);
+  const Shown shown = {columns, columns + 2 * BAI_LEVELS_COARSEST, postponed, unknown, equation};
+  const int   lane = (int)threadIdx.x % BAI_LANES, warp = (int)threadIdx.x / BAI_LANES, m = A.n;
+  bool        any = false;
+  Part        part;
+  BAIReal     d[EACH]; /* of lane number warp: the magnitudes of its diagonal entries */
 
   Read(A, warp, lane, &part);
 #pragma unroll
   for (int u = 0; u < EACH; u++) d[u] = BAIAggregateMagnitude(part.a[u][u]);
 #pragma unroll
-  for (int of = 0; of < EACH; of++) {
-    for (int l = 0; l < WARPS && of * WARPS + l < m; l++) {
-      BAIScalar *const        column = columns + l % 2 * BAI_LEVELS_COARSEST,
-                       *const line   = lines + l % 2 * BAI_LEVELS_COARSEST;
-
-      if (lane == l) {
-#pragma unroll
-        for (int u = 0; u < EACH; u++) column[warp + u * WARPS] = warp == l && u == of ? BAIScalar(0) : part.a[u][of];
-      }
-      if (warp == l) {
-        const BAIScalar pivot   = BAIOfLane(part.a[of][of], l);
-        const bool      none    = !(BAIAggregateMagnitude(pivot) > BAI_LEVELS_PIVOT * BAIOfLane(d[of], l));
-        const BAIScalar inverse = none ? BAIScalar(0) : BAIScalar(1) / pivot;
-
-#pragma unroll
-        for (int v = 0; v < EACH; v++) {
-          part.a[of][v]              = lane == l && v == of ? inverse : part.a[of][v] * inverse;
-          line[lane + v * BAI_LANES] = part.a[of][v];
-        }
-      }
-      __syncthreads();
-#pragma unroll
-      for (int u = 0; u < EACH; u++) {
-        const BAIScalar factor = column[warp + u * WARPS]; /* 0 in the line of the pivot, which is done */
-
-        if (lane == l && !(warp == l && u == of)) part.a[u][of] = 0;
-#pragma unroll
-        for (int v = 0; v < EACH; v++) part.a[u][v] -= factor * line[lane + v * BAI_LANES];
-      }
-    }
-  }
+  for (int of = 0; of < EACH; of++)
+    for (int l = 0; l < WARPS && of * WARPS + l < m; l++) any |= Eliminate({of, l, of, l}, l, d, &shown, &part);
+  __syncthreads();
+  if (any) EliminatePostponed(m, d, &shown, &best, &part);
 #pragma unroll
   for (int u = 0; u < EACH; u++) {
 #pragma unroll
@@ -94,8 +178,11 @@ static __global__ __launch_bounds__(THREADS) void Invert(BAIRows A, BAIReal scal
       const int i = warp + u * WARPS, j = lane + v * BAI_LANES;
 
       if (i >= m || j >= m) continue;
-      if (single) static_cast<BAISingle *>(inverse)[i * m + j] = BAISingle(part.a[u][v] / scale);
-      else static_cast<BAIScalar *>(inverse)[i * m + j] = part.a[u][v] / scale;
+      const int       to = BAIPivotPlace(unknown[i], equation[j], m);
+      const BAIScalar a  = unknown[i] < 0 || equation[j] < 0 ? BAIScalar(0) : part.a[u][v] / scale;
+
+      if (single) static_cast<BAISingle *>(inverse)[to] = BAISingle(a);
+      else static_cast<BAIScalar *>(inverse)[to] = a;
     }
   }
 }

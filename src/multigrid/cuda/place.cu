@@ -283,10 +283,11 @@ static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TE
     hash += s.hash;
     for (int k = s.columns + lane; k < slot.width; k += LANES) StoreInside<T, LANES>(f, slot, k, l, T(0), &s);
     if (!is || lane) continue;
-    BAIReal       inverse;
-    const BAIReal extra = BAISweepsOfRow(s.diagonal, s.sum, s.inside, scale, &inverse);
+    BAIReal         inverse;
+    const BAIScalar diagonal = BAICycleDiagonal(s.diagonal, s.sum);
+    const BAIReal   extra    = BAISweepsOfRow(diagonal, s.sum, s.inside, scale, &inverse);
 
-    static_cast<T *>(f.d)[p]     = T(s.diagonal * scale);
+    static_cast<T *>(f.d)[p]     = T(diagonal * scale);
     static_cast<T *>(f.dinv)[p]  = T(BAIScalar(inverse));
     static_cast<T *>(f.extra)[p] = T(BAIScalar(extra * scale));
     if (extra != 0) f.found->needs_extra = 1;

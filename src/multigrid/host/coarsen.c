@@ -146,12 +146,13 @@ static BAIStatus Points(const BAIRows *A, BAIInt rows, BAIRows *points)
   return status;
 }
 
-/* Makes aggregates by two or three passes of matching, each on the coarse matrix of the pass before. field becomes the
+/* Makes aggregates by passes of matching, each on the coarse matrix of the pass before. field becomes the
    fields of aggregates */
 static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIRows *A      = &L->A;
-  const int      passes = A->nnz > (int64_t)BAI_MATCH_LONG * A->n ? 3 : 2;
+  const BAIInt   rows   = BAIRowsOfPoint(state->p.modes, level, state->points);
+  const int      passes = BAIMatchPasses(A->nnz, A->n, rows, state->p.modes);
   BAIInt        *mate = malloc(2 * ((size_t)A->n + 1) * sizeof(*mate)), *pair = mate + A->n, *field = state->field;
   BAIRows        C      = *A, D;
   BAIStatus      status = BAIStatusOf(mate ? BAI_OK : BAI_ERR_MEMORY);
@@ -172,7 +173,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
   }
   if (C.i != A->i) BAIHostFreeRows(&C);
   free(mate);
-  L->most = 3 << (passes - 1);
+  L->most = BAIMatchLargest(passes);
   return status;
 }
 

@@ -104,7 +104,7 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
       const BAIInt    row = L->row[p];
       BAIInt          at  = L->i[p];
       BAIReal         sum, in = 0, inverse;
-      const BAIScalar diagonal = BAIDiagonal(A, row, &sum);
+      const BAIScalar stored = BAIDiagonal(A, row, &sum), diagonal = BAICycleDiagonal(stored, sum);
 
       for (int outside = 0; outside < 2; outside++) {
         for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
@@ -132,48 +132,6 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
   }
   L->inside = inside;
   free(place);
-  return BAIStatusOf(BAI_OK);
-}
-
-/*
-   Inverts the last level by Gauss-Jordan elimination without pivoting, as the diagonal dominates in a definite matrix.
-   Unknowns whose pivot is only rounding are left out, so a singular matrix gets a generalized inverse
-*/
-BAIStatus BAIHostInvert(BAILevelsState state)
-{
-  BAIHostLevel *L = &state->level[state->levels - 1];
-  const BAIInt  m = L->A.n;
-  BAIScalar    *a;
-  BAIReal      *d;
-
-  if (!BAIIsExact(&state->p, m)) return BAIStatusOf(BAI_OK);
-  if (!state->inverse) BAI_KEEP(state->inverse, m * m);
-  d = calloc((size_t)m + 1, sizeof(*d));
-  if (!d) return BAIStatusOf(BAI_ERR_MEMORY);
-  a = state->inverse;
-  memset(a, 0, (size_t)(m * m) * sizeof(*a));
-  for (BAIInt i = 0; i < m; i++) {
-    for (BAIInt k = L->A.i[i]; k < L->A.i[i + 1]; k++) a[i * m + L->A.j[k]] += L->A.a[k];
-    d[i] = BAIAggregateMagnitude(a[i * m + i]);
-  }
-  for (BAIInt k = 0; k < m; k++) {
-    BAIScalar *const line  = a + k * m;
-    const int        none  = !(BAIAggregateMagnitude(line[k]) > BAI_LEVELS_PIVOT * d[k]);
-    const BAIScalar  pivot = none ? 0 : 1 / line[k];
-
-    line[k] = 0;
-    for (BAIInt j = 0; j < m; j++) line[j] *= pivot;
-    for (BAIInt i = 0; i < m; i++) {
-      BAIScalar *restrict row = a + i * m;
-      const BAIScalar f       = row[k];
-
-      if (i == k || f == 0) continue;
-      for (BAIInt j = 0; j < m; j++) row[j] -= f * line[j];
-      row[k] = -f * pivot;
-    }
-    line[k] = pivot;
-  }
-  free(d);
   return BAIStatusOf(BAI_OK);
 }
 
