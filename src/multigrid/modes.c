@@ -6,9 +6,22 @@
 #include "../common/hash.h"
 #include <petsc/private/petscimpl.h>
 
-/* Fields are strongly coupled if the norm of the entries between fields is at least this part of the norm within
-   fields */
+/* Fields are strongly coupled if the norm of the entries between fields is at least this part of the norm of those
+   within fields, without the diagonal */
 static const PetscReal strong = 0.1, annihilated = 0.25; /* largest mean of |(A w)_i| / (|a_ii| w_i) */
+/*
+   Fields depend on each other if the norm of the entries between them is at least twice that of the diagonal. If A is
+   Hermitian and definite with ones on the diagonal, sum_j |a_ij|^2 = (A^2)_ii is at most the largest eigenvalue of A.
+   So they do not depend on each other if that is at most 5, as for elements of discontinuous methods. They do where
+   equations are coupled by second derivatives, as the two of Cahn and Hilliard
+*/
+static const PetscReal dependent = 2;
+
+/* Sums over all rows: squares of entries within fields without the diagonal, between fields, and of the diagonal; and
+   |(A w)_i| / (|a_ii| w_i) */
+typedef struct {
+  PetscReal within, between, diagonal, ratio;
+} Couplings;
 
 /* Sets v to w on one field, with pseudorandom signs if signs, and to zero on the other fields */
 static PetscErrorCode OnField(Vec w, PetscInt fields, PetscInt field, PetscBool signs, Vec v)
@@ -32,10 +45,9 @@ static PetscErrorCode OnField(Vec w, PetscInt fields, PetscInt field, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With y = A r for random signs r on one field, adds over all rows i the squares of w_i y_i to square[0] if i is in
-   this field and to square[1] otherwise, which estimates the squares of the entries that couple them; and |y_i / (d_i
-   w_i)| to ratio */
-static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, PetscReal square[2], PetscReal *ratio)
+/* Adds the findings from y = A r, where r is w on one field, with random signs unless constant. With signs the squares
+   of w_i y_i estimate those of the entries that couple row i to the field */
+static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, PetscBool constant, Couplings *found)
 {
   const PetscScalar *scale, *diagonal, *value;
   PetscInt           n, first;
@@ -50,8 +62,12 @@ static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, 
     const PetscReal size = PetscAbsScalar(scale[i] * value[i]), dw2 = PetscRealPart(diagonal[i] * scale[i] * scale[i]);
     const PetscBool other = (PetscBool)((first + i) % fields != field);
 
-    square[other] += PetscSqr(size) - (other ? 0 : PetscSqr(dw2));
-    if (dw2 > 0) *ratio += size / dw2;
+    if (constant) found->ratio += dw2 > 0 ? size / dw2 : 0;
+    else if (other) found->between += PetscSqr(size);
+    else {
+      found->within += PetscSqr(size) - PetscSqr(dw2);
+      found->diagonal += PetscSqr(dw2);
+    }
   }
   PetscCall(VecRestoreArrayRead(y, &value));
   PetscCall(VecRestoreArrayRead(d, &diagonal));
@@ -59,13 +75,14 @@ static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the coarse levels must represent a constant on each field: the fields are strongly coupled, and A nearly
-   annihilates these constants. The unknowns of an element of a discontinuous method are coupled as strongly, but A
-   annihilates only a constant on all of them */
+/* Whether the coarse levels must represent a constant on each field: the fields depend on each other, or they are
+   strongly coupled, and A nearly annihilates these constants. The unknowns of an element of a discontinuous method are
+   coupled as strongly, but A annihilates only a constant on all of them */
 static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
 {
   Vec       d, w, v, y;
-  PetscReal found[3] = {0, 0, 0}, unused[2] = {0, 0}, ignored = 0, differ;
+  Couplings found = {0};
+  PetscReal differ, mean;
   PetscInt  n;
 
   PetscFunctionBegin;
@@ -77,20 +94,23 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
   PetscCall(BAIConstantsOfFields(d, fields, w, &differ));
   PetscCall(VecGetSize(d, &n));
   for (PetscInt f = 0; f < fields; f++) {
-    PetscCall(OnField(w, fields, f, PETSC_TRUE, v));
-    PetscCall(MatMult(A, v, y));
-    PetscCall(Add(w, d, y, fields, f, found, &ignored));
-    PetscCall(OnField(w, fields, f, PETSC_FALSE, v));
-    PetscCall(MatMult(A, v, y));
-    PetscCall(Add(w, d, y, fields, f, unused, &found[2]));
+    for (int k = 0; k < 2; k++) {
+      const PetscBool constant = (PetscBool)(k == 1);
+
+      PetscCall(OnField(w, fields, f, (PetscBool)!constant, v));
+      PetscCall(MatMult(A, v, y));
+      PetscCall(Add(w, d, y, fields, f, constant, &found));
+    }
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, found, 3, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
-  *are = (PetscBool)(found[1] >= strong * strong * found[0] && found[2] <= annihilated * (PetscReal)(n * fields));
-  PetscCall(PetscInfo(
-    A,
-    "Norm of couplings between fields over couplings within: %g; mean of |(A w)_i|/(|a_ii| w_i) for constants "
-    "w on a field: %g\n",
-    (double)PetscSqrtReal(found[1] / found[0]), (double)(found[2] / (PetscReal)(n * fields))));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, 4, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  mean = found.ratio / ((PetscReal)n * (PetscReal)fields);
+  *are = (PetscBool)(found.between >= PetscSqr(dependent) * found.diagonal ||
+                     (found.between >= PetscSqr(strong) * found.within && mean <= annihilated));
+  PetscCall(PetscInfo(A,
+                      "Norm of couplings between fields over couplings within: %g, over the diagonal: %g; mean of |(A "
+                      "w)_i|/(|a_ii| w_i) for constants w on a field: %g\n",
+                      (double)PetscSqrtReal(found.between / found.within),
+                      (double)PetscSqrtReal(found.between / found.diagonal), (double)mean));
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&v));
