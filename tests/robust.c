@@ -88,15 +88,23 @@ typedef struct {
   KSP ksp;
 } System;
 
-static PetscErrorCode SystemCreate(const char matrix[], PetscInt n, BAIMode mode, System *s)
+static PetscErrorCode SystemCreate(const char matrix[], PetscInt n, BAIMethod method, System *s)
 {
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &s->A));
   PetscCall(NewSystem(s->A, &s->x, &s->b));
   PetscCall(NewKSP(s->A, KSPBAI, &s->ksp));
   PetscCall(KSPBAISetBackend(s->ksp, backend));
-  PetscCall(KSPBAISetMode(s->ksp, mode));
+  PetscCall(KSPBAISetMethod(s->ksp, method));
   PetscCall(KSPSetTolerances(s->ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RelaxationCreate(const char matrix[], PetscInt n, BAIMode mode, System *s)
+{
+  PetscFunctionBeginUser;
+  PetscCall(SystemCreate(matrix, n, BAI_METHOD_RELAXATION, s));
+  PetscCall(KSPBAISetMode(s->ksp, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,7 +315,7 @@ static PetscErrorCode TestMalloc(const char matrix[], const char options[])
 
     PetscCall(PetscOptionsCreate(&o));
     PetscCall(PetscOptionsInsertString(o, options));
-    PetscCall(SystemCreate(matrix, 12, BAI_MODE_ASYNC, &s));
+    PetscCall(RelaxationCreate(matrix, 12, BAI_MODE_ASYNC, &s));
     PetscCall(KSPGetPC(s.ksp, &pc));
     PetscCall(PetscObjectSetOptions((PetscObject)s.ksp, o));
     PetscCall(PetscObjectSetOptions((PetscObject)pc, o));
@@ -336,8 +344,8 @@ static PetscErrorCode TestExhausted(const char *take(void), const char *give_bac
   PetscErrorCode code;
 
   PetscFunctionBeginUser;
-  PetscCall(SystemCreate("laplace3d", n, BAI_MODE_ASYNC, &s));
-  PetscCall(SystemCreate("laplace2d", 20, BAI_MODE_ASYNC, &small));
+  PetscCall(RelaxationCreate("laplace3d", n, BAI_MODE_ASYNC, &s));
+  PetscCall(RelaxationCreate("laplace2d", 20, BAI_MODE_ASYNC, &small));
   GPU(take());
   for (int times = 0; times < 2; times++) { /* also if the first one has left something behind */
     CheckCall(code, KSPSolve(s.ksp, s.b, s.x));
@@ -369,10 +377,7 @@ static PetscErrorCode TestCapture(int global, BAIMethod method, PetscInt n)
   PetscCall(BAIGetDevice(0, &device, &stream));
   PetscCheck(stream, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The default stream cannot be captured: run with -root_device_context_stream_type nonblocking");
-  for (int k = 0; k < 2; k++) {
-    PetscCall(SystemCreate("laplace2d", n, BAI_MODE_ASYNC, &s[k]));
-    PetscCall(KSPBAISetMethod(s[k].ksp, method));
-  }
+  for (int k = 0; k < 2; k++) PetscCall(SystemCreate("laplace2d", n, method, &s[k]));
   PetscCall(ExpectRight(&s[0], "before"));
   PetscCall(NewPC(s[0].A, PCBAI, &pc));
   PetscCall(PCBAISetBackend(pc, backend));
@@ -404,7 +409,7 @@ static PetscErrorCode TestCaptureOther(int global)
   PetscErrorCode code;
 
   PetscFunctionBeginUser;
-  for (int k = 0; k < 2; k++) PetscCall(SystemCreate("laplace2d", 30, BAI_MODE_ASYNC, &s[k]));
+  for (int k = 0; k < 2; k++) PetscCall(RelaxationCreate("laplace2d", 30, BAI_MODE_ASYNC, &s[k]));
   PetscCall(ExpectRight(&s[0], "before"));
   GPU(GPUStreamCreate(&stream));
   GPU(GPUBeginCapture(stream, global));
@@ -438,7 +443,7 @@ static PetscErrorCode TestPetscStreams(void)
   int                device;
 
   PetscFunctionBeginUser;
-  PetscCall(SystemCreate("laplace2d", 60, BAI_MODE_SYNC, &s));
+  PetscCall(RelaxationCreate("laplace2d", 60, BAI_MODE_SYNC, &s));
   PetscCall(VecDuplicate(s.x, &y));
   PetscCall(NewPC(s.A, PCBAI, &pc));
   PetscCall(PCBAISetBackend(pc, backend));
@@ -552,9 +557,9 @@ static PetscErrorCode TestLost(void)
   PetscErrorCode    code;
 
   PetscFunctionBeginUser;
-  PetscCall(SystemCreate("laplace2d", 30, BAI_MODE_ASYNC, &s[0]));
-  PetscCall(SystemCreate("laplace3d", 50, BAI_MODE_COLOR, &s[1]));
-  PetscCall(SystemCreate("laplace2d", 30, BAI_MODE_SYNC, &s[2]));
+  PetscCall(RelaxationCreate("laplace2d", 30, BAI_MODE_ASYNC, &s[0]));
+  PetscCall(RelaxationCreate("laplace3d", 50, BAI_MODE_COLOR, &s[1]));
+  PetscCall(RelaxationCreate("laplace2d", 30, BAI_MODE_SYNC, &s[2]));
   for (int k = 0; k < 2; k++) PetscCall(ExpectRight(&s[k], "before"));
   GPULose();
   for (int times = 0; times < 2; times++) {
