@@ -197,16 +197,24 @@ PetscErrorCode KSPBAIMayGrow(KSP ksp)
 }
 
 /* Computes a bound of ||A||, which levels of a Hermitian matrix know; otherwise on the host, even if the matrix is on a
-   GPU */
+   GPU. ||A||_1 of a matrix on several ranks is a sum that PETSc 3.26.1 begins from numbers it has not set, if its
+   vectors are on a GPU. There ||A||_inf takes its place, as if A was symmetric */
 static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 {
-  PetscReal norm1, norminf;
+  PetscReal   norm1, norminf;
+  PetscMPIInt size;
+  PetscBool   host;
+  VecType     type;
 
   PetscFunctionBegin;
   *norm = k->runner == BAI_BY_LEVELS ? (PetscReal)k->mg->hierarchy->info.norm : 0;
   if (*norm > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatNorm(A, NORM_1, &norm1));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PetscStrcmp(type, VECSTANDARD, &host));
   PetscCall(MatNorm(A, NORM_INFINITY, &norminf));
+  norm1 = norminf;
+  if (size == 1 || host) PetscCall(MatNorm(A, NORM_1, &norm1));
   *norm = PetscSqrtReal(norm1) * PetscSqrtReal(norminf);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
