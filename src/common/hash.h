@@ -16,12 +16,6 @@ BAI_INLINE uint64_t BAIHash(uint64_t number)
   return h ^ (h >> 31);
 }
 
-/* The hash of entry number k of a matrix; sums of such hashes depend on every entry of a set */
-BAI_INLINE uint64_t BAIHashOfEntry(uint64_t row, uint64_t column, uint64_t k)
-{
-  return BAIHash(row << 32 ^ column) ^ k;
-}
-
 /* A number in [0,1) */
 BAI_INLINE double BAIHashPart(uint64_t number)
 {

@@ -162,7 +162,8 @@ BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *gh
     const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
 
     /* ghosts count by their global numbers, with other bits than own columns */
-    found->pattern += BAIHashOfEntry((uint64_t)row, j < A->n ? (uint64_t)j : ~(uint64_t)ghost[j - A->n], (uint64_t)k);
+    found->pattern += BAIHash((uint64_t)row << 32 ^ (j < A->n ? (uint64_t)j : ~(uint64_t)ghost[j - A->n])) ^
+      (uint64_t)k;
     if (j == row) continue;
     if (BAIRealPart(A->a[k]) < 0) found->less += (double)w;
     else found->more += (double)w;

@@ -2,7 +2,6 @@
 #include "../theta.h"
 #include "sliced.h"
 #include "../../common/cuda/warp.h"
-#include "../../common/hash.h"
 #include <algorithm>
 #include <limits.h>
 #include <string.h>
@@ -18,6 +17,17 @@ typedef struct {
   int                bad, different, least_share, units;
   unsigned long long pattern;
 } Findings;
+
+/* The hash of an entry; sums of these depend on every entry of a set: SplitMix64 (Steele, Lea and Flood, 2014) */
+static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt k)
+{
+  unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) +
+    (unsigned long long)k * 0x9e3779b97f4a7c15ull;
+
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
 
 static __device__ inline void SetValue(const BAISliced &A, void *a, long long at, BAIScalar value)
 {
@@ -115,7 +125,7 @@ static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, in
         if (k >= left) break;
         const int col = (int)cols[k] + (part ? A.n : 0), at = part ? -1 : PlaceInBlock(A, block, col);
 
-        r.pattern += BAIHashOfEntry((uint64_t)row, (uint64_t)col, (uint64_t)(end - left + k));
+        r.pattern += HashOfEntry(row, col, end - left + k);
         if (col == row) r.d = values[k];
         else if (at >= 0) {
           r.sum += BAIAbs(values[k]);
@@ -157,7 +167,7 @@ static __device__ inline void PutUnit(const BAISliced &A, int place, int row, in
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
 
   put.Inside(r.inside, place - tile_first, stands ? -1 : 0);
-  r.pattern += BAIHashOfEntry((uint64_t)row, (uint64_t)row, ~UINT64_C(0));
+  r.pattern += HashOfEntry(row, row, -1);
   if (stands && (!A.row || A.row[place] >= 0)) atomicAdd(&findings->units, 1);
   r.d = stands ? 1 : 0;
 }
@@ -273,7 +283,7 @@ static __device__ __forceinline__ RowSums FillPiece(const BAISliced &A, const BA
     const bool outside = at < size && cols[w] != row && !is_in;
 
     if (at >= size) continue;
-    r.pattern += BAIHashOfEntry((uint64_t)row, (uint64_t)cols[w], (uint64_t)(first + at));
+    r.pattern += HashOfEntry(row, cols[w], first + at);
     if (cols[w] == row) r.d += values[w];
     if (is_in) r.sum += BAIAbs(values[w]);
     if (outside) r.sum_outside += BAIAbs(values[w]);

@@ -16,8 +16,10 @@
 /* Stores the sum over each warp at its place in sums */
 static __device__ __forceinline__ void SumOfWarp(BAIReal value, BAIReal *sums)
 {
-  value = BAISumOfWarp(value);
-  if (threadIdx.x % BAI_LANES == 0) sums[threadIdx.x / BAI_LANES] = value;
+  for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
+  const int i = threadIdx.x;
+
+  if (i % BAI_LANES == 0) sums[i / BAI_LANES] = value;
 }
 
 /* Takes this tile's share r2 of ||b - A x||^2 after a barrier; the last to arrive decides whether the solve is over,

@@ -5,14 +5,13 @@
 #pragma once
 
 #include "sweep.h"
-#include "../../common/cuda/warp.h"
 
 /* The sum over the thread block in all threads, in a fixed order; sums has room for 33 */
 static __device__ BAIReal BlockSum(BAIReal value, BAIReal *sums)
 {
   const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES;
 
-  value = BAISumOfWarp(value);
+  for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
   if (!lane) sums[warp] = value;
   __syncthreads();
   if (!threadIdx.x) {
