@@ -80,6 +80,7 @@ static PetscErrorCode TestTiny(PetscReal scale, PetscReal unit, PetscBool diagon
   }
   PetscCall(MatScale(A, scale));
   PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecZeroEntries(b));
   PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-3, 0, PETSC_DEFAULT, 5000));

@@ -274,8 +274,8 @@ static PetscErrorCode TestCoupled(const char ksp_type[], const char pc_type[])
 }
 
 /* The equation u - t L (e L u - v u) of fourth order as two of second order, with the Laplacian L of n^2 points between
-   walls; v varies and changes sign */
-static PetscErrorCode CreateMixed(PetscInt n, Mat *A)
+   walls; v varies and changes sign. unit multiplies the second equation */
+static PetscErrorCode CreateMixed(PetscInt n, PetscReal unit, Mat *A)
 {
   const PetscReal t = (PetscReal)1e-4, e = (PetscReal)1e-2, h2 = (PetscReal)(n * n);
   PetscInt        first, last;
@@ -285,11 +285,11 @@ static PetscErrorCode CreateMixed(PetscInt n, Mat *A)
   PetscCall(MatGetOwnershipRange(*A, &first, &last));
   for (PetscInt row = first; row < last; row++) {
     const PetscInt  point = row / 2, other = row % 2 ? row - 1 : row + 1, at[2] = {point % n, point / n};
-    const PetscReal factor = row % 2 ? -e * h2 : t * h2;
+    const PetscReal factor = row % 2 ? -unit * e * h2 : t * h2;
 
-    PetscCall(MatSetValue(*A, row, row, 1, ADD_VALUES));
+    PetscCall(MatSetValue(*A, row, row, row % 2 ? unit : 1, ADD_VALUES));
     if (row % 2)
-      PetscCall(MatSetValue(*A, row, other, PetscCosReal((PetscReal)(7 * at[0] + 5 * at[1]) / n), ADD_VALUES));
+      PetscCall(MatSetValue(*A, row, other, unit * PetscCosReal((PetscReal)(7 * at[0] + 5 * at[1]) / n), ADD_VALUES));
     for (int k = 0; k < 4; k++) {
       const int step = k % 2 ? 1 : -1;
 
@@ -303,7 +303,7 @@ static PetscErrorCode CreateMixed(PetscInt n, Mat *A)
 }
 
 /* Constants on fields that depend on each other save iterations: without them there are 86 and more */
-static PetscErrorCode TestMixed(const char ksp_type[], const char pc_type[])
+static PetscErrorCode TestMixed(const char ksp_type[], const char pc_type[], PetscReal unit)
 {
   Mat                A;
   KSP                ksp;
@@ -312,7 +312,7 @@ static PetscErrorCode TestMixed(const char ksp_type[], const char pc_type[])
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateMixed(80, &A));
+  PetscCall(CreateMixed(80, unit, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
   PetscCall(CreateSolver(A, strcmp(ksp_type, KSPCG) ? ksp_type : KSPGMRES, pc_type, PETSC_FALSE, &ksp));
@@ -518,7 +518,7 @@ int main(int argc, char **argv)
     }
     if (Case("values_%s", solver->name)) PetscCall(TestNewValues(&cube, solver->ksp, solver->pc));
     if (levels && Case("coupled_%s", solver->name)) PetscCall(TestCoupled(solver->ksp, solver->pc));
-    if (levels && Case("mixed_%s", solver->name)) PetscCall(TestMixed(solver->ksp, solver->pc));
+    if (levels && Case("mixed_%s", solver->name)) PetscCall(TestMixed(solver->ksp, solver->pc, 1));
     if (levels && Case("zeros_%s", solver->name)) {
       PetscCall(TestWriting(&grid, ZEROS, 1, solver->ksp, solver->pc, PETSC_FALSE, 1, 1));
       PetscCall(TestWriting(&cube, ZEROS, 1, solver->ksp, solver->pc, PETSC_FALSE, 1, 1));
@@ -526,6 +526,7 @@ int main(int argc, char **argv)
     if (levels && Case("shuffled_%s", solver->name))
       PetscCall(TestWriting(&grid, SHUFFLED, 1, solver->ksp, solver->pc, PETSC_FALSE, (PetscReal)1.8, 2));
   }
+  if (Case("mixed_units")) PetscCall(TestMixed(KSPGMRES, PCBAIMG, (PetscReal)1e3));
   if (Case("sides_bai")) PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
   if (Case("sides_baimg"))
     PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPFGMRES, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));

@@ -11,16 +11,16 @@
 static const PetscReal strong = 0.1, annihilated = 0.25; /* largest mean of |(A w)_i| / (|a_ii| w_i) */
 /*
    Fields depend on each other if the norm of the entries between them is at least twice that of the diagonal. If A is
-   Hermitian and definite with ones on the diagonal, sum_j |a_ij|^2 = (A^2)_ii is at most the largest eigenvalue of A.
-   So they do not depend on each other if that is at most 5, as for elements of discontinuous methods. They do where
-   equations are coupled by second derivatives, as the two of Cahn and Hilliard
+   Hermitian and definite with ones on its diagonal, the squares of the entries of a row add up to (A^2)_ii, which is at
+   most the largest eigenvalue. So if that is at most 5, fields do not depend on each other. They do where equations are
+   coupled by second derivatives, as the two of Cahn and Hilliard
 */
 static const PetscReal dependent = 2;
 
-/* Sums over all rows: squares of entries within fields without the diagonal, between fields, and of the diagonal; and
-   |(A w)_i| / (|a_ii| w_i) */
+/* Sums over all rows: squares of the entries in the rows of one field and the columns of another, and of the diagonal;
+   and |(A w)_i| / (|a_ii| w_i) */
 typedef struct {
-  PetscReal within, between, diagonal, ratio;
+  PetscReal square[BAI_LEVELS_MODES][BAI_LEVELS_MODES], diagonal, ratio;
 } Couplings;
 
 /* Sets v to w on one field, with pseudorandom signs if signs, and to zero on the other fields */
@@ -60,14 +60,11 @@ static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, 
   PetscCall(VecGetArrayRead(y, &value));
   for (PetscInt i = 0; i < n; i++) {
     const PetscReal size = PetscAbsScalar(scale[i] * value[i]), dw2 = PetscRealPart(diagonal[i] * scale[i] * scale[i]);
-    const PetscBool other = (PetscBool)((first + i) % fields != field);
+    const PetscInt  of = (first + i) % fields;
 
     if (constant) found->ratio += dw2 > 0 ? size / dw2 : 0;
-    else if (other) found->between += PetscSqr(size);
-    else {
-      found->within += PetscSqr(size) - PetscSqr(dw2);
-      found->diagonal += PetscSqr(dw2);
-    }
+    else found->square[of][field] += PetscSqr(size);
+    if (!constant && of == field) found->diagonal += PetscSqr(dw2);
   }
   PetscCall(VecRestoreArrayRead(y, &value));
   PetscCall(VecRestoreArrayRead(d, &diagonal));
@@ -77,12 +74,13 @@ static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, 
 
 /* Whether the coarse levels must represent a constant on each field: the fields depend on each other, or they are
    strongly coupled, and A nearly annihilates these constants. The unknowns of an element of a discontinuous method are
-   coupled as strongly, but A annihilates only a constant on all of them */
+   coupled as strongly, but A annihilates only a constant on all of them. Whether fields depend on each other does not
+   change if the equations and the unknowns of a field get other units, as products of both directions are looked at */
 static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
 {
   Vec       d, w, v, y;
   Couplings found = {0};
-  PetscReal differ, mean;
+  PetscReal differ, mean, within = 0, between = 0, mutual = 0;
   PetscInt  n;
 
   PetscFunctionBegin;
@@ -102,15 +100,24 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
       PetscCall(Add(w, d, y, fields, f, constant, &found));
     }
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, 4, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, (PetscMPIInt)(sizeof(found) / sizeof(PetscReal)), MPIU_REAL,
+                             MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  for (PetscInt f = 0; f < fields; f++) {
+    for (PetscInt g = 0; g < fields; g++) {
+      if (f == g) within += found.square[f][g];
+      else between += found.square[f][g];
+      if (f != g) mutual += PetscSqrtReal(found.square[f][g]) * PetscSqrtReal(found.square[g][f]);
+    }
+  }
+  within -= found.diagonal;
   mean = found.ratio / ((PetscReal)n * (PetscReal)fields);
-  *are = (PetscBool)(found.between >= PetscSqr(dependent) * found.diagonal ||
-                     (found.between >= PetscSqr(strong) * found.within && mean <= annihilated));
-  PetscCall(PetscInfo(A,
-                      "Norm of couplings between fields over couplings within: %g, over the diagonal: %g; mean of |(A "
-                      "w)_i|/(|a_ii| w_i) for constants w on a field: %g\n",
-                      (double)PetscSqrtReal(found.between / found.within),
-                      (double)PetscSqrtReal(found.between / found.diagonal), (double)mean));
+  *are = (PetscBool)((mutual > 0 && mutual >= PetscSqr(dependent) * found.diagonal) ||
+                     (between >= PetscSqr(strong) * within && mean <= annihilated));
+  PetscCall(
+    PetscInfo(A,
+              "Norm of couplings between fields over couplings within: %g, in both directions over the diagonal: "
+              "%g; mean of |(A w)_i|/(|a_ii| w_i) for constants w on a field: %g\n",
+              (double)PetscSqrtReal(between / within), (double)PetscSqrtReal(mutual / found.diagonal), (double)mean));
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&v));

@@ -434,10 +434,10 @@ BAI_INLINE BAIScalar BAICycleDiagonal(BAIScalar diagonal, BAIReal sum)
 }
 
 /*
-   Inversion of the last level by Gauss-Jordan elimination. Each diagonal entry is the pivot of its row and column
-   unless it has become small. Then the rows and columns that are postponed are
-   eliminated by the entry of the highest rank among them, until all ranks are 0. What is left then is only rounding, of
-   a singular matrix: these rows and columns of the inverse are zero, so it is a generalized inverse
+   Inversion of the last level by Gauss-Jordan elimination. Each diagonal entry is the pivot of its row and column,
+   unless it has become small; such rows and columns are postponed. Afterwards they are eliminated by the entry of the
+   highest rank among them, until all ranks are 0. What is left then is only rounding, of a singular matrix: these rows
+   and columns of the inverse are zero, so it is a generalized inverse
 */
 
 /* Whether a diagonal entry is the pivot of its row and column; d is its magnitude at first */
@@ -447,8 +447,8 @@ BAI_INLINE int BAIPivots(BAIScalar a, BAIReal d)
 }
 
 /* The rank of an entry as pivot of a postponed row and column: its magnitude relative to the diagonal entry that the
-   row had at first, of magnitude d, and a quarter of it beside the diagonal, so that a definite matrix keeps pivots on
-   the diagonal; or 0. Row and column are in the last bits */
+   row had at first, of magnitude d, and a quarter of it beside the diagonal, so that a definite matrix whose diagonal
+   entries are alike keeps pivots on the diagonal; or 0. Row and column are in the last bits */
 BAI_INLINE uint64_t BAIPivotRank(BAIScalar a, BAIReal d, int row, int column)
 {
   const BAIReal size = BAIAggregateMagnitude(a) / (row == column ? 1 : 4);

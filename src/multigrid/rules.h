@@ -52,7 +52,8 @@ enum {
 /* Pivots of the last level that are not larger than this, relative to the diagonal entry, are postponed, as rounding
    errors grow by the inverse */
 #define BAI_LEVELS_PIVOT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-5 : (BAIReal)1e-3)
-/* Smaller pivots are rounding, as the matrix is singular, and so are sums of entries relative to that of magnitudes */
+/* Smaller pivots are taken for rounding of a singular matrix; so are sums of entries, relative to the sum of their
+   magnitudes */
 #define BAI_LEVELS_ROUNDING (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-10 : (BAIReal)1e-4)
 
 /* The magnitude of a real number, which is exact; for a complex number |re| + |im|, with one rounding */
@@ -305,9 +306,9 @@ BAI_INLINE int BAIMatchIsRough(int64_t nnz, BAIInt n)
 }
 
 /*
-   The passes of matching for points of rows rows: two or three, or so many that an aggregate has at least twice as many
-   rows as P has columns there. Matrices of elasticity without a block size, of DMPlex, have points of one row and six
-   modes, and aggregates of sixteen rows
+   The passes of matching for points that have this number of rows: two or three, or so many that an aggregate has at
+   least twice as many rows as P has columns there. Matrices of three-dimensional elasticity without a block size, of
+   DMPlex, have points of one row and six modes, and aggregates of sixteen rows
 */
 BAI_INLINE int BAIMatchPasses(int64_t nnz, BAIInt n, BAIInt rows, int modes)
 {

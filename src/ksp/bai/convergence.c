@@ -197,8 +197,9 @@ PetscErrorCode KSPBAIMayGrow(KSP ksp)
 }
 
 /* Computes a bound of ||A||, which levels of a Hermitian matrix know; otherwise on the host, even if the matrix is on a
-   GPU. ||A||_1 of a matrix on several ranks is a sum that PETSc 3.26.1 begins from numbers it has not set, if its
-   vectors are on a GPU. There ||A||_inf takes its place, as if A was symmetric */
+   GPU. PETSc 3.26.1 begins the sums of ||A||_1 from numbers that it has not set, if the matrix is on several ranks and
+   its vectors are on a GPU. There ||A||_inf takes its place, which is a bound only if A is Hermitian: otherwise the
+   level of rounding may be too low, and the solve then goes on to its limit of iterations */
 static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 {
   PetscReal   norm1, norminf;

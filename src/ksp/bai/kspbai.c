@@ -207,7 +207,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Relaxation converges for every order of updates if the spectral radius of $|I - D^{-1} A|$ is below one, where D is
    the diagonal of A. That holds for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other
    matrices relaxation may diverge; `KSPBAISetWeight()` then helps if the matrix is positive definite. A zero, missing
-   or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal.
+   or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its
+   diagonal, or -1 if the other diagonal entries of a Hermitian matrix are negative.
 
    Convergence is tested with the norm of the true residual $b - A x$, also if a Krylov method updates its residual
    by recurrence. With the default convergence test and norm, a Krylov method also requires that $D^{-1} (b - A x)$

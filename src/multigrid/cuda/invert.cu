@@ -50,8 +50,8 @@ struct Pivot {
   int u, warp, v, lane;
 };
 
-/* Shared memory of the threads: the column and the line of a pivot, every other time in other memory,
-   so that one barrier for each pivot suffices; whether it is postponed; and the rows and columns of the inverse, see
+/* Shared memory of the threads: the column and the line of a pivot, every other time in other memory, so that one
+   barrier for each pivot suffices; whether it is postponed; and the rows and columns of the inverse, see
    BAIPivotPlace() */
 struct Shown {
   BAIScalar *column, *line; /* 2 BAI_LEVELS_COARSEST each */
@@ -59,9 +59,10 @@ struct Shown {
   int       *unknown, *equation;
 };
 
-/* Eliminates the column of a pivot by its row, for the turn-th time. If the pivot may be postponed, the lane with the
-   number of this warp has in d the magnitudes that the diagonal entries had at first. Returns whether it is postponed,
-   and nothing is done. Registers have constant numbers, so the others of a thread are passed over */
+/* Eliminates the column of a pivot by its row. turn counts the calls, and selects the memory. d is NULL, or the pivot
+   may be postponed; then the lane with the number of this warp has in d the magnitudes that the diagonal entries had at
+   first. If the pivot is postponed, returns true and changes nothing. Registers cannot be indexed at run time, so the
+   loops visit all and pass over the others */
 static __device__ __forceinline__ bool Eliminate(const Pivot &p, int turn, const BAIReal *d, const Shown *shown,
                                                  Part *part)
 {

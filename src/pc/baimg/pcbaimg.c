@@ -299,7 +299,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    New values in the same nonzero pattern keep the aggregates as long as they fit, which makes the set-up much shorter.
    Call `PCReset()` to have new aggregates. On the GPUs of several MPI ranks new values lead to new levels.
 
-   A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
+   A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its
+   diagonal, or -1 if the other diagonal entries of a Hermitian matrix are negative. Rows
    that are not coupled to others, such as rows of boundary conditions, have no part in the coarse levels.
 
    If a row has more than 1000 entries, there are no levels, and the preconditioner is `PCJACOBI`, as a single GPU
