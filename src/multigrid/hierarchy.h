@@ -15,8 +15,9 @@ enum {
 /* The fields of a matrix with coupled fields and no near null space attached, on which constants are taken, see
    modes.c */
 typedef struct {
-  int count; /* 0: no such fields */
-  Vec constant[BAI_LEVELS_MODES];
+  int       count;     /* 0: no such fields */
+  PetscBool dependent; /* the entries between fields outweigh the diagonal */
+  Vec       constant[BAI_LEVELS_MODES];
 } BAIFields;
 
 typedef struct {

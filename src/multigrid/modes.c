@@ -76,7 +76,7 @@ static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, 
    strongly coupled, and A nearly annihilates these constants. The unknowns of an element of a discontinuous method are
    coupled as strongly, but A annihilates only a constant on all of them. Whether fields depend on each other does not
    change if the equations and the unknowns of a field get other units, as products of both directions are looked at */
-static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
+static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are, PetscBool *depend)
 {
   Vec       d, w, v, y;
   Couplings found = {0};
@@ -110,9 +110,9 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are)
     }
   }
   within -= found.diagonal;
-  mean = found.ratio / ((PetscReal)n * (PetscReal)fields);
-  *are = (PetscBool)((mutual > 0 && mutual >= PetscSqr(dependent) * found.diagonal) ||
-                     (between >= PetscSqr(strong) * within && mean <= annihilated));
+  mean    = found.ratio / ((PetscReal)n * (PetscReal)fields);
+  *depend = (PetscBool)(mutual > 0 && mutual >= PetscSqr(dependent) * found.diagonal);
+  *are    = (PetscBool)(*depend || (between >= PetscSqr(strong) * within && mean <= annihilated));
   PetscCall(
     PetscInfo(A,
               "Norm of couplings between fields over couplings within: %g, in both directions over the diagonal: "
@@ -129,7 +129,8 @@ PetscErrorCode BAIFieldsReset(BAIFields *f)
 {
   PetscFunctionBegin;
   for (int k = 0; k < f->count; k++) PetscCall(VecDestroy(&f->constant[k]));
-  f->count = 0;
+  f->count     = 0;
+  f->dependent = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +150,7 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
   PetscCall(MatGetBlockSize(A, &fields));
   if (space || fields == 1 || fields > BAI_LEVELS_MODES || bai->hierarchy->chip) PetscFunctionReturn(PETSC_SUCCESS);
   if (bai->origin) are = (PetscBool)(bai->origin->hierarchy->fields.count > 0);
-  else PetscCall(AreCoupled(A, fields, &are));
+  else PetscCall(AreCoupled(A, fields, &are, &f->dependent));
   if (!are) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, &one, NULL));
   PetscCall(VecSet(one, 1.0));
