@@ -94,11 +94,7 @@ static PetscReal Holes(PETSC_UNUSED PetscInt n, PetscInt row, PetscInt column)
 static PetscErrorCode CreateDense(PetscInt n, Entry *entry, Mat *A)
 {
   PetscFunctionBeginUser;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, n, n, n, n));
-  PetscCall(MatSetType(*A, MATAIJ));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSeqAIJSetPreallocation(*A, n, NULL));
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, n, n, A));
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < n; j++) {
       const PetscReal a = entry(n, i, j);
@@ -106,8 +102,7 @@ static PetscErrorCode CreateDense(PetscInt n, Entry *entry, Mat *A)
       if (a != 0 || i == j) PetscCall(MatSetValue(*A, i, j, a, INSERT_VALUES));
     }
   }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Assemble(*A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

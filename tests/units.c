@@ -310,6 +310,7 @@ static PetscErrorCode TestMixed(const char ksp_type[], const char pc_type[], Pet
   KSP                ksp;
   Vec                x, b;
   PetscInt           its;
+  PetscBool          fgmres;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
@@ -322,6 +323,8 @@ static PetscErrorCode TestMixed(const char ksp_type[], const char pc_type[], Pet
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(Expect(reason > 0 && its <= (strcmp(ksp_type, KSPBAI) ? 75 : 95), "%s, %d iterations",
                    KSPConvergedReasons[reason], (int)its));
+  PetscCall(ViewHas((PetscObject)ksp, "KSP type fgmres, preconditioned by the PC", &fgmres));
+  PetscCall(Expect(fgmres || strcmp(ksp_type, KSPBAI), "KSPBAI takes FGMRES"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -528,7 +531,7 @@ int main(int argc, char **argv)
     if (levels && Case("shuffled_%s", solver->name))
       PetscCall(TestWriting(&grid, SHUFFLED, 1, solver->ksp, solver->pc, PETSC_FALSE, (PetscReal)1.8, 2));
   }
-  if (Case("mixed_units")) PetscCall(TestMixed(KSPGMRES, PCBAIMG, (PetscReal)1e3));
+  if (Case("mixed_units_baimg")) PetscCall(TestMixed(KSPGMRES, PCBAIMG, (PetscReal)1e3));
   if (Case("sides_bai")) PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
   if (Case("sides_baimg"))
     PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPFGMRES, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));

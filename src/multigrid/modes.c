@@ -10,10 +10,10 @@
    within fields, without the diagonal */
 static const PetscReal strong = 0.1, annihilated = 0.25; /* largest mean of |(A w)_i| / (|a_ii| w_i) */
 /*
-   Fields depend on each other if the norm of the entries between them is at least twice that of the diagonal. If A is
-   Hermitian and definite with ones on its diagonal, the squares of the entries of a row add up to (A^2)_ii, which is at
-   most the largest eigenvalue. So if that is at most 5, fields do not depend on each other. They do where equations are
-   coupled by second derivatives, as the two of Cahn and Hilliard
+   Set-up calls fields dependent if the norm of the entries between them is at least twice that of the diagonal, as in
+   the two equations of Cahn and Hilliard, which second derivatives couple. A definite Hermitian matrix with ones on
+   its diagonal has no dependent fields if its largest eigenvalue is below 5: that eigenvalue is a bound of (A^2)_ii,
+   the sum of the squares of row i
 */
 static const PetscReal dependent = 2;
 
@@ -45,8 +45,8 @@ static PetscErrorCode OnField(Vec w, PetscInt fields, PetscInt field, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds the findings from y = A r, where r is w on one field, with random signs unless constant. With signs the squares
-   of w_i y_i estimate those of the entries that couple row i to the field */
+/* Adds the findings from y = A r, where r is w on one field, with random signs unless constant. With signs, the square
+   of w_i y_i estimates the sum of the squares of the entries that couple row i to the field */
 static PetscErrorCode Add(Vec w, Vec d, Vec y, PetscInt fields, PetscInt field, PetscBool constant, Couplings *found)
 {
   const PetscScalar *scale, *diagonal, *value;
@@ -149,8 +149,10 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
   PetscCall(MatGetNearNullSpace(given, &space));
   PetscCall(MatGetBlockSize(A, &fields));
   if (space || fields == 1 || fields > BAI_LEVELS_MODES || bai->hierarchy->chip) PetscFunctionReturn(PETSC_SUCCESS);
-  if (bai->origin) are = (PetscBool)(bai->origin->hierarchy->fields.count > 0);
-  else PetscCall(AreCoupled(A, fields, &are, &f->dependent));
+  if (bai->origin) {
+    are          = (PetscBool)(bai->origin->hierarchy->fields.count > 0);
+    f->dependent = bai->origin->hierarchy->fields.dependent;
+  } else PetscCall(AreCoupled(A, fields, &are, &f->dependent));
   if (!are) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, &one, NULL));
   PetscCall(VecSet(one, 1.0));

@@ -473,12 +473,11 @@ BAI_INLINE int BAIPivotColumn(uint64_t rank)
 }
 
 /*
-   The rows and columns of an inverse. A pivot makes its row of the matrix that of the unknown of its column. So row i
-   and column j of the eliminated matrix belong in row unknown[i] and column equation[j] of the inverse, which are -1
-   if they are postponed
+   Elimination solves equation i for the unknown of its pivot's column. So it leaves row unknown[i] of the inverse in
+   row i, and column equation[j] of the inverse in column j. Both numbers are -1 while the pivot is postponed
 */
 
-/* Assigns the columns that are left, in order, to the rows that are left: -2 - k in the place of k */
+/* Gives each row without a pivot a column without one, in order; unknown and equation get -2 - k for number k */
 BAI_INLINE void BAIPivotsEnd(int m, int *unknown, int *equation)
 {
   int column = 0;
@@ -491,7 +490,7 @@ BAI_INLINE void BAIPivotsEnd(int m, int *unknown, int *equation)
   }
 }
 
-/* The entry in the row of this unknown and the column of this equation, where both may have been left */
+/* The place of an entry in the inverse, which has m rows; BAIPivotsEnd() may have set unknown and equation */
 BAI_INLINE int BAIPivotPlace(int unknown, int equation, int m)
 {
   return (unknown < 0 ? -2 - unknown : unknown) * m + (equation < 0 ? -2 - equation : equation);

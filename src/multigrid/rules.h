@@ -306,9 +306,9 @@ BAI_INLINE int BAIMatchIsRough(int64_t nnz, BAIInt n)
 }
 
 /*
-   The passes of matching for points that have this number of rows: two or three, or so many that an aggregate has at
-   least twice as many rows as P has columns there. Matrices of three-dimensional elasticity without a block size, of
-   DMPlex, have points of one row and six modes, and aggregates of sixteen rows
+   The number of passes of matching, if a point has this number of rows. Two or three passes are usual; more are made
+   until an aggregate has twice as many rows as P has columns there. So DMPlex's matrices of three-dimensional
+   elasticity, whose points have one row and six modes, get aggregates of sixteen rows
 */
 BAI_INLINE int BAIMatchPasses(int64_t nnz, BAIInt n, BAIInt rows, int modes)
 {

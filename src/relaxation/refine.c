@@ -86,8 +86,8 @@ static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
 }
 
 /* Takes the matrix of residuals, and finds the largest magnitude of a diagonal entry, which scales rounding errors;
-   forgets residual, most and learnt. Residuals put their bits into x, so they must have the same ones each time if the
-   mode promises that of x. Collective */
+   forgets residual, most and learnt. In modes that promise the same bits of x each time, residuals must have the same
+   bits, too. Collective */
 PetscErrorCode BAIRefinementSetUp(BAI *bai)
 {
   BAIRefinement *f    = &bai->relax.refinement;

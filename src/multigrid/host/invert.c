@@ -2,7 +2,8 @@
 #include "levels.h"
 #include <string.h>
 
-/* Eliminates the column k of a matrix by its entry in row p. In the place of the column stores that of the inverse */
+/* Divides row p by its entry in column k, and subtracts multiples of it from the other rows, whose entries in column k
+   become zero. The column of the inverse takes their place */
 static void Eliminate(BAIInt m, BAIScalar *a, BAIInt p, BAIInt k)
 {
   BAIScalar *restrict line = a + p * m;
