@@ -83,6 +83,19 @@ static PetscReal Chains(PETSC_UNUSED PetscInt n, PetscInt row, PetscInt column)
   return row / 3 == column / 3 ? Neumann(3, row % 3, column % 3) : 0;
 }
 
+/* Neumann() in units that differ from row to row */
+static PetscReal Units(PetscInt n, PetscInt row, PetscInt column)
+{
+  return PetscPowReal(10, (PetscReal)((3 * row) % 7 + (3 * column) % 7 - 6)) * Neumann(n, row, column);
+}
+
+/* Pairs of rows whose diagonal entries are rounding beside the couplings */
+static PetscReal Tiny(PETSC_UNUSED PetscInt n, PetscInt row, PetscInt column)
+{
+  if (row == column) return (PetscReal)1e-18;
+  return row / 2 == column / 2 ? 1 : PetscAbsInt(row - column) == 1 ? (PetscReal)0.1 : 0;
+}
+
 /* Every fifth row is zero */
 static PetscReal Holes(PETSC_UNUSED PetscInt n, PetscInt row, PetscInt column)
 {
@@ -107,14 +120,15 @@ static PetscErrorCode CreateDense(PetscInt n, Entry *entry, Mat *A)
 }
 
 /* One application of PCBAIMG, the matrix X, solves A x = b for a regular A up to rounding times bound; and for a
-   singular one if b is in its range: A X A = A */
+   singular one if b is in its range: A X A = A. If A is symmetric, X is so too */
 static PetscErrorCode TestInverse(const char name[], Entry *entry, PetscInt n, PetscBool regular, PetscReal bound)
 {
-  Mat       A;
-  PC        pc;
-  Vec       b, x, r;
-  PetscReal error, size, rounding = 0;
-  PetscBool exact;
+  Mat         A;
+  PC          pc;
+  Vec         b, x, r, y;
+  PetscScalar there, back;
+  PetscReal   error, size, rounding = 0;
+  PetscBool   exact, symmetric;
 
   PetscFunctionBeginUser;
   PetscCall(CreateDense(n, entry, &A));
@@ -132,6 +146,18 @@ static PetscErrorCode TestInverse(const char name[], Entry *entry, PetscInt n, P
   PetscCall(VecNorm(b, NORM_2, &size));
   PetscCall(Expect(exact && error <= bound * rounding * size, "%s: ||b - A x|| is %g of ||b||, the limit %g%s", name,
                    (double)(error / size), (double)(bound * rounding), exact ? "" : ", the level is not exact"));
+  PetscCall(MatIsSymmetric(A, 0, &symmetric));
+  if (symmetric) {
+    PetscCall(VecDuplicate(b, &y));
+    PetscCall(SetNoise(r, 11));
+    PetscCall(PCApply(pc, r, y));
+    PetscCall(VecTDot(b, y, &there));
+    PetscCall(VecTDot(r, x, &back));
+    error = PetscAbsScalar(there - back);
+    PetscCall(Expect(error <= bound * rounding * PetscAbsScalar(back), "%s: the inverse is not symmetric, by %g", name,
+                     (double)(error / PetscAbsScalar(back))));
+    PetscCall(VecDestroy(&y));
+  }
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&x));
@@ -181,6 +207,8 @@ int main(int argc, char **argv)
   if (Case("noise")) PetscCall(TestInverse("noise", Noise, 100, PETSC_TRUE, (PetscReal)1e5));
   if (Case("jump")) PetscCall(TestInverse("jump", Jump, 20, PETSC_TRUE, (PetscReal)1e6));
   if (Case("neumann")) PetscCall(TestInverse("Neumann", Neumann, 100, PETSC_FALSE, 1000));
+  if (Case("units")) PetscCall(TestInverse("units", Units, 100, PETSC_FALSE, (PetscReal)1e5));
+  if (Case("tiny")) PetscCall(TestInverse("tiny", Tiny, 100, PETSC_TRUE, 1000));
   if (Case("chains")) PetscCall(TestInverse("chains", Chains, 120, PETSC_FALSE, 100));
   if (Case("dependent")) PetscCall(TestInverse("dependent", Ones, 59, PETSC_FALSE, 1000));
   if (Case("holes_exact")) PetscCall(TestHoles(100, 0));
@@ -196,11 +224,11 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case later,beside,ones,noise,jump,neumann,chains,dependent,holes
+         args: -case later,beside,ones,noise,jump,neumann,units,tiny,chains,dependent,holes
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{later,beside,ones,noise,jump \
-               neumann,chains,dependent,holes}}
+         args: -mat_type aijcusparse -options_left no -case {{later,beside,ones,noise,jump,neumann,units \
+               tiny,chains,dependent,holes}}
 
 TEST*/

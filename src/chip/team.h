@@ -160,8 +160,7 @@ struct Team {
   /* Meeting of the threads that have rows, and after Give() of the last warp too, which then has their shares */
   __device__ void MeetRows()
   {
-    if (given) Meet(GIVEN, (int)blockDim.x);
-    else Meet(ROWS, owners);
+    Meet(given ? GIVEN : ROWS, given ? (int)blockDim.x : owners);
     given = false;
   }
 

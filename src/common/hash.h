@@ -6,10 +6,13 @@
   #include <complex.h>
 #endif
 
+/* The step of the numbers that SplitMix64 hashes: 2^64 divided by the golden ratio */
+#define BAI_HASH_STEP UINT64_C(0x9e3779b97f4a7c15)
+
 /* SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014) */
 BAI_INLINE uint64_t BAIHash(uint64_t number)
 {
-  uint64_t h = number + UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t h = number + BAI_HASH_STEP;
 
   h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);

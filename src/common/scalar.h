@@ -40,10 +40,11 @@ typedef enum {
   BAI_SET_INVERSE_ROOT /* the square root of that */
 } BAISet;
 
-BAI_INLINE BAIScalar BAISetEntry(BAISet what, int64_t row, BAIScalar x)
+/* The new value of an entry, which is read only if the new value depends on it */
+BAI_INLINE BAIScalar BAISetEntry(BAISet what, int64_t row, const BAIScalar *x)
 {
-  const BAIReal positive = BAIRealPart(x) > 0 ? BAIRealPart(x) : 1;
-
   if (what == BAI_SET_NOISE) return BAINoise((uint64_t)row);
+  const BAIReal positive = BAIRealPart(*x) > 0 ? BAIRealPart(*x) : 1;
+
   return what == BAI_SET_INVERSE ? 1 / positive : 1 / (BAIReal)sqrt(positive);
 }

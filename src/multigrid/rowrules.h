@@ -427,10 +427,11 @@ BAI_INLINE int BAIIsRounding(const BAIRows *C, const BAISides *s, BAIIndex c, BA
   return BAIAggregateMagnitude(C->a[k]) <= BAI_LEVELS_ROUNDING * couplings * s->side[c].inner;
 }
 
-/* The diagonal entry of a row in cycles: a row of zeros gets 1. sum is its sum of |a_ij|, j != i */
-BAI_INLINE BAIScalar BAICycleDiagonal(BAIScalar diagonal, BAIReal sum)
+/* The diagonal entry of a row in cycles: a row of zeros gets 1 on the finest level. On coarse levels it stays 0, and
+   the correction of the row is 0. sum is its sum of |a_ij|, j != i */
+BAI_INLINE BAIScalar BAICycleDiagonal(BAIScalar diagonal, BAIReal sum, int finest)
 {
-  return BAIAggregateMagnitude(diagonal) > 0 || !(sum == 0) ? diagonal : (BAIScalar)1;
+  return !finest || BAIAggregateMagnitude(diagonal) > 0 || !(sum == 0) ? diagonal : (BAIScalar)1;
 }
 
 /*
@@ -440,25 +441,36 @@ BAI_INLINE BAIScalar BAICycleDiagonal(BAIScalar diagonal, BAIReal sum)
    and columns of the inverse are zero, so it is a generalized inverse
 */
 
-/* Whether a diagonal entry is the pivot of its row and column; d is its magnitude at first */
+/* The size of row i is the largest of |a_ij|^2 / max(|a_jj|, |a_ij|) for all j. It is |a_ii| in a positive definite
+   matrix, where |a_ij|^2 <= a_ii a_jj. Otherwise |a_ii| may be 0, or only rounding beside what elimination subtracts
+   from it. Returns the larger of size and this number for an entry a; d is |a_jj| */
+BAI_INLINE BAIReal BAIPivotSize(BAIReal size, BAIScalar a, BAIReal d)
+{
+  const BAIReal magnitude = BAIAggregateMagnitude(a);
+  const BAIReal mine      = magnitude > d ? magnitude : magnitude > 0 ? magnitude * (magnitude / d) : 0;
+
+  return mine > size ? mine : size;
+}
+
+/* Whether a diagonal entry is the pivot of its row and column; d is the size of the row at first */
 BAI_INLINE int BAIPivots(BAIScalar a, BAIReal d)
 {
   return BAIAggregateMagnitude(a) > BAI_LEVELS_PIVOT * d;
 }
 
-/* The rank of an entry as pivot of a postponed row and column: its magnitude relative to the diagonal entry that the
-   row had at first, of magnitude d, and a quarter of it beside the diagonal, so that a definite matrix whose diagonal
-   entries are alike keeps pivots on the diagonal; or 0. Row and column are in the last bits */
-BAI_INLINE uint64_t BAIPivotRank(BAIScalar a, BAIReal d, int row, int column)
+/* The rank of an entry as pivot of a postponed row and column, or 0. It is its magnitude relative to the roots of the
+   sizes of its row and of the row with the number of its column. Beside the diagonal it is a quarter of that, so that a
+   definite matrix keeps pivots on the diagonal. Row and column are in the last bits */
+BAI_INLINE uint64_t BAIPivotRank(BAIScalar a, BAIReal root, BAIReal other, int row, int column)
 {
-  const BAIReal size = BAIAggregateMagnitude(a) / (row == column ? 1 : 4);
+  const BAIReal size = BAIAggregateMagnitude(a) / (row == column ? 1 : 4), all = root * other;
   union {
     float    number;
     uint32_t bits;
   } w;
 
-  if (!(size > BAI_LEVELS_ROUNDING * d)) return 0;
-  w.number = (float)(size / d);
+  if (!(size > BAI_LEVELS_ROUNDING * all)) return 0;
+  w.number = (float)(size / all);
   return (uint64_t)w.bits << 32 | (uint32_t)(row * BAI_LEVELS_COARSEST + column);
 }
 
@@ -497,14 +509,14 @@ BAI_INLINE int BAIPivotPlace(int unknown, int equation, int m)
 }
 
 /* Returns the number that sweeps add to the diagonal entry of a row, and in inverse the factor by which they multiply a
-   residual of the matrix times scale. in and sum are the sums of magnitudes of the other entries inside the block and
-   in the row */
+   residual of the matrix times scale, 0 for a row of zeros. in and sum are the sums of magnitudes of the other entries
+   inside the block and in the row */
 BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, BAIReal scale, BAIReal *inverse)
 {
   const BAIReal d = BAIAggregateMagnitude(diagonal), extra = BAILevelsExtra(d, sum), all = d + extra;
   const BAIReal sign = BAIRealPart(diagonal) < 0 ? -1 : 1;
 
-  *inverse = all > 0 ? BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (sign * all * scale) : 1;
+  *inverse = all > 0 ? BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (sign * all * scale) : 0;
   return sign * extra;
 }
 

@@ -23,7 +23,7 @@ enum {
   BAI_LEVELS_ONCE      = 4096,
   BAI_LEVELS_ONCE_DEEP = 8192,
   BAI_GRID_LOOKS       = 64, /* number of consecutive rows from which the numbering of a grid is found */
-  /* aggregates are kept if at most n/256 of n rows, or the rows of a large one, cease to fit */
+  /* aggregates are kept if at most n/256 of n rows cease to fit, or 12, or the rows of the largest one */
   BAI_FIT_PART = 256,
   BAI_FIT_FEW  = 12,
   BAI_GRID_ROW = 64, /* largest number of entries of a row of a grid */
@@ -236,12 +236,12 @@ BAI_INLINE int BAIFitHoldsTogether(int count, uint32_t *leads)
 }
 
 /* Whether now is not much more than then, the numbers of misfits with new values and when m aggregates of n rows were
-   made */
-BAI_INLINE int BAIFits(int64_t now, int64_t then, BAIInt m, BAIInt n)
+   made. most is the number of rows of the largest one */
+BAI_INLINE int BAIFits(int64_t now, int64_t then, BAIInt m, BAIInt most, BAIInt n)
 {
   const int64_t more = m || now > then ? now - then : then - now;
 
-  return more <= BAI_FIT_FEW || more <= n / BAI_FIT_PART;
+  return more <= BAI_FIT_FEW || more <= most || more <= n / BAI_FIT_PART;
 }
 
 /*

@@ -182,7 +182,7 @@ BAIStatus BAIFitCompare(BAILevelsState state, int count, const BAIPlaced *found)
     if (!state->kept) L->unfit = unfit;
     if (!state->kept || !IsAsked(state, l) || !isfinite(state->info.norm)) continue;
     if (box.m[0]) BAIGridBoxes(&found[l].look, &L->grid, L->A.n, &box);
-    if (memcmp(&box, &L->box, sizeof(box)) || !BAIFits(unfit, L->unfit, L->m, L->A.n))
+    if (memcmp(&box, &L->box, sizeof(box)) || !BAIFits(unfit, L->unfit, L->m, L->most, L->A.n))
       return BAIStatusOf(BAI_ERR_OUTDATED);
   }
   return BAIStatusOf(BAI_OK);

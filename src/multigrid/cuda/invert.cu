@@ -15,8 +15,9 @@ struct Part {
   BAIScalar a[EACH][EACH];
 };
 
-/* Reads the rows of this warp, in which each lane keeps its columns. A row of zeros gets 1 on its diagonal */
-static __device__ inline void Read(const BAIRows &A, int warp, int lane, Part *part)
+/* Reads the rows of this warp, in which each lane keeps its columns. On the finest level a
+   row of zeros gets 1 on its diagonal, see BAICycleDiagonal() */
+static __device__ inline void Read(const BAIRows &A, bool finest, int warp, int lane, Part *part)
 {
 #pragma unroll
   for (int u = 0; u < EACH; u++) {
@@ -41,7 +42,7 @@ static __device__ inline void Read(const BAIRows &A, int warp, int lane, Part *p
 
 #pragma unroll
     for (int v = 0; v < EACH; v++) any |= !(BAIAggregateMagnitude(part->a[u][v]) == 0);
-    if (!__any_sync(~0u, any) && lane == warp) part->a[u][u] = 1;
+    if (!__any_sync(~0u, any) && finest && lane == warp) part->a[u][u] = 1;
   }
 }
 
@@ -59,11 +60,33 @@ struct Shown {
   int       *unknown, *equation;
 };
 
-/* Eliminates the column of a pivot by its row. turn counts the calls, and selects the memory. d is NULL, or the pivot
-   may be postponed; then the lane with the number of this warp has in d the magnitudes that the diagonal entries had at
-   first. If the pivot is postponed, returns true and changes nothing. Registers cannot be indexed at run time, so the
+/* Sets size[u] to the size of row u of this warp, see BAIPivotSize(), with shared memory for the diagonal entries */
+static __device__ inline void FindSizes(int warp, int lane, const Part &part, BAIReal *diagonal, BAIReal *size)
+{
+#pragma unroll
+  for (int u = 0; u < EACH; u++)
+    if (lane == warp) diagonal[warp + u * WARPS] = BAIAggregateMagnitude(part.a[u][u]);
+  __syncthreads();
+#pragma unroll
+  for (int u = 0; u < EACH; u++) {
+    BAIReal largest = 0;
+
+#pragma unroll
+    for (int v = 0; v < EACH; v++) largest = BAIPivotSize(largest, part.a[u][v], diagonal[lane + v * BAI_LANES]);
+    for (int o = BAI_LANES / 2; o; o /= 2) {
+      const BAIReal other = __shfl_xor_sync(~0u, largest, o);
+
+      largest = other > largest ? other : largest;
+    }
+    size[u] = largest;
+  }
+}
+
+/* Eliminates the column of a pivot by its row. turn counts the calls, and selects the memory. size is NULL, or the
+   pivot may be postponed; then it has the sizes of the rows of this warp. If the pivot is postponed, returns true and
+   changes nothing. Registers cannot be indexed at run time, so the
    loops visit all and pass over the others */
-static __device__ __forceinline__ bool Eliminate(const Pivot &p, int turn, const BAIReal *d, const Shown *shown,
+static __device__ __forceinline__ bool Eliminate(const Pivot &p, int turn, const BAIReal *size, const Shown *shown,
                                                  Part *part)
 {
   const int               lane = (int)threadIdx.x % BAI_LANES, warp = (int)threadIdx.x / BAI_LANES;
@@ -80,7 +103,7 @@ static __device__ __forceinline__ bool Eliminate(const Pivot &p, int turn, const
       if (lane == p.lane) column[warp + u * WARPS] = of_line ? BAIScalar(0) : part->a[u][v];
       if (!of_line) continue;
       const BAIScalar pivot     = BAIOfLane(part->a[u][v], p.lane);
-      const bool      postpones = d && !BAIPivots(pivot, BAIOfLane(d[u], p.lane));
+      const bool      postpones = size && !BAIPivots(pivot, size[u]);
       const BAIScalar inverse   = postpones ? BAIScalar(0) : BAIScalar(1) / pivot;
 
       if (lane == 0) {
@@ -113,8 +136,9 @@ static __device__ __forceinline__ bool Eliminate(const Pivot &p, int turn, const
   return false;
 }
 
-/* Eliminates the rows and columns that are postponed by the pivots of the highest ranks */
-static __device__ __forceinline__ void EliminatePostponed(int m, const BAIReal *d, const Shown *shown,
+/* Eliminates the rows and columns that are postponed by the pivots of the highest ranks. root has the roots of the
+   sizes of all rows */
+static __device__ __forceinline__ void EliminatePostponed(int m, const BAIReal *root, const Shown *shown,
                                                           unsigned long long *best, Part *part)
 {
   const int lane = (int)threadIdx.x % BAI_LANES, warp = (int)threadIdx.x / BAI_LANES;
@@ -127,14 +151,13 @@ static __device__ __forceinline__ void EliminatePostponed(int m, const BAIReal *
     __syncthreads();
 #pragma unroll
     for (int u = 0; u < EACH; u++) {
-      const int     i     = warp + u * WARPS;
-      const BAIReal first = BAIOfLane(d[u], warp);
+      const int i = warp + u * WARPS;
 
 #pragma unroll
       for (int v = 0; v < EACH; v++) {
         const int                j    = lane + v * BAI_LANES;
         const bool               is   = i < m && j < m && shown->unknown[i] < 0 && shown->equation[j] < 0;
-        const unsigned long long rank = is ? BAIPivotRank(part->a[u][v], first, i, j) : 0;
+        const unsigned long long rank = is ? BAIPivotRank(part->a[u][v], root[i], root[j], i, j) : 0;
 
         mine = rank > mine ? rank : mine;
       }
@@ -151,27 +174,31 @@ static __device__ __forceinline__ void EliminatePostponed(int m, const BAIReal *
 }
 
 /* Stores (scale A)^-1 by rows. One thread block, which keeps the matrix in registers */
-static __global__ __launch_bounds__(THREADS) void Invert(BAIRows A, BAIReal scale, bool single, void *inverse)
+static __global__ __launch_bounds__(THREADS) void Invert(BAIRows A, bool finest, BAIReal scale, bool single,
+                                                         void *inverse)
 {
   /* complex numbers have constructors */
   __shared__ __align__(16) unsigned char memory[4 * BAI_LEVELS_COARSEST * sizeof(BAIScalar)];
   __shared__ int                         postponed[2], unknown[BAI_LEVELS_COARSEST], equation[BAI_LEVELS_COARSEST];
   __shared__ unsigned long long          best;
+  __shared__ BAIReal                     root[BAI_LEVELS_COARSEST]; /* at first the diagonal entries */
   BAIScalar *const                       columns = reinterpret_cast<BAIScalar *>(memory);
   const Shown shown = {columns, columns + 2 * BAI_LEVELS_COARSEST, postponed, unknown, equation};
   const int   lane = (int)threadIdx.x % BAI_LANES, warp = (int)threadIdx.x / BAI_LANES, m = A.n;
   bool        any = false;
   Part        part;
-  BAIReal     d[EACH]; /* of lane number warp: the magnitudes of its diagonal entries */
+  BAIReal     size[EACH];
 
-  Read(A, warp, lane, &part);
-#pragma unroll
-  for (int u = 0; u < EACH; u++) d[u] = BAIAggregateMagnitude(part.a[u][u]);
+  Read(A, finest, warp, lane, &part);
+  FindSizes(warp, lane, part, root, size);
 #pragma unroll
   for (int of = 0; of < EACH; of++)
-    for (int l = 0; l < WARPS && of * WARPS + l < m; l++) any |= Eliminate({of, l, of, l}, l, d, &shown, &part);
+    for (int l = 0; l < WARPS && of * WARPS + l < m; l++) any |= Eliminate({of, l, of, l}, l, size, &shown, &part);
+#pragma unroll
+  for (int u = 0; u < EACH; u++)
+    if (!lane) root[warp + u * WARPS] = sqrt(size[u]);
   __syncthreads();
-  if (any) EliminatePostponed(m, d, &shown, &best, &part);
+  if (any) EliminatePostponed(m, root, &shown, &best, &part);
 #pragma unroll
   for (int u = 0; u < EACH; u++) {
 #pragma unroll
@@ -195,7 +222,8 @@ BAIStatus BAIInvertLast(BAILevelsState state)
 
   if (!BAIIsExact(&state->p, L->A.n)) return BAIStatusOf(BAI_OK);
   if (!state->inverse) BAITry(BAICUDAAllocate(&state->s, m * m * BAISizeOfNumbers(state), &state->inverse));
-  Invert<<<1, THREADS, 0, state->s.stream>>>(L->A, state->scale, state->single != 0, state->inverse);
+  Invert<<<1, THREADS, 0, state->s.stream>>>(L->A, state->levels == 1, state->scale, state->single != 0,
+                                             state->inverse);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

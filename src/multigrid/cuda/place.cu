@@ -284,7 +284,7 @@ static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TE
     for (int k = s.columns + lane; k < slot.width; k += LANES) StoreInside<T, LANES>(f, slot, k, l, T(0), &s);
     if (!is || lane) continue;
     BAIReal         inverse;
-    const BAIScalar diagonal = BAICycleDiagonal(s.diagonal, s.sum);
+    const BAIScalar diagonal = BAICycleDiagonal(s.diagonal, s.sum, !share.level);
     const BAIReal   extra    = BAISweepsOfRow(diagonal, s.sum, s.inside, scale, &inverse);
 
     static_cast<T *>(f.d)[p]     = T(diagonal * scale);

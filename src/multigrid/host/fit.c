@@ -75,5 +75,5 @@ BAIStatus BAIHostFits(BAILevelsState state, int level)
   if (L->box.m[0]) (void)BAIHostBoxes(&L->A, &L->grid, &box);
   if (L->box.m[0] && memcmp(&box, &L->box, sizeof(box)) != 0) return BAIStatusOf(BAI_ERR_OUTDATED);
   BAITry(Count(state, level, &unfit));
-  return BAIStatusOf(BAIFits(unfit, L->unfit, L->m, L->A.n) ? BAI_OK : BAI_ERR_OUTDATED);
+  return BAIStatusOf(BAIFits(unfit, L->unfit, L->m, L->most, L->A.n) ? BAI_OK : BAI_ERR_OUTDATED);
 }

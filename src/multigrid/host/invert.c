@@ -24,14 +24,15 @@ static void Eliminate(BAIInt m, BAIScalar *a, BAIInt p, BAIInt k)
 
 /* Eliminates the rows and columns that are postponed, and stores all in the order of the inverse, with work for m x m
    numbers */
-static void Postponed(BAIInt m, BAIScalar *a, const BAIReal *d, int *unknown, int *equation, BAIScalar *work)
+static void Postponed(BAIInt m, BAIScalar *a, const BAIReal *root, int *unknown, int *equation, BAIScalar *work)
 {
   for (;;) {
     uint64_t best = 0;
 
     for (int i = 0; i < m; i++) {
       for (int j = 0; j < m; j++) {
-        const uint64_t rank = unknown[i] < 0 && equation[j] < 0 ? BAIPivotRank(a[i * m + j], d[i], i, j) : 0;
+        const int      is   = unknown[i] < 0 && equation[j] < 0;
+        const uint64_t rank = is ? BAIPivotRank(a[i * m + j], root[i], root[j], i, j) : 0;
 
         if (rank > best) best = rank;
       }
@@ -55,7 +56,7 @@ BAIStatus BAIHostInvert(BAILevelsState state)
   BAIHostLevel *L         = &state->level[state->levels - 1];
   const BAIInt  m         = L->A.n;
   int           postponed = 0, unknown[BAI_LEVELS_COARSEST], equation[BAI_LEVELS_COARSEST];
-  BAIReal       d[BAI_LEVELS_COARSEST];
+  BAIReal       d[BAI_LEVELS_COARSEST], size[BAI_LEVELS_COARSEST];
   BAIScalar    *a, *work;
 
   if (!BAIIsExact(&state->p, m)) return BAIStatusOf(BAI_OK);
@@ -67,11 +68,15 @@ BAIStatus BAIHostInvert(BAILevelsState state)
     const BAIScalar diagonal = BAIDiagonal(&L->A, i, &sum);
 
     for (BAIInt k = L->A.i[i]; k < L->A.i[i + 1]; k++) a[i * m + L->A.j[k]] += L->A.a[k];
-    a[i * m + i] = BAICycleDiagonal(diagonal, sum);
+    a[i * m + i] = BAICycleDiagonal(diagonal, sum, state->levels == 1);
     d[i]         = BAIAggregateMagnitude(a[i * m + i]);
   }
+  for (BAIInt i = 0; i < m; i++) {
+    size[i] = 0;
+    for (BAIInt j = 0; j < m; j++) size[i] = BAIPivotSize(size[i], a[i * m + j], d[j]);
+  }
   for (int k = 0; k < m; k++) {
-    const int pivots = BAIPivots(a[k * m + k], d[k]);
+    const int pivots = BAIPivots(a[k * m + k], size[k]);
 
     if (pivots) Eliminate(m, a, k, k);
     unknown[k] = equation[k] = pivots ? k : -1;
@@ -80,7 +85,8 @@ BAIStatus BAIHostInvert(BAILevelsState state)
   if (!postponed) return BAIStatusOf(BAI_OK);
   work = malloc((size_t)(m * m) * sizeof(*work));
   if (!work) return BAIStatusOf(BAI_ERR_MEMORY);
-  Postponed(m, a, d, unknown, equation, work);
+  for (BAIInt i = 0; i < m; i++) size[i] = (BAIReal)sqrt(size[i]);
+  Postponed(m, a, size, unknown, equation, work);
   free(work);
   return BAIStatusOf(BAI_OK);
 }

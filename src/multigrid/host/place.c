@@ -104,7 +104,7 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
       const BAIInt    row = L->row[p];
       BAIInt          at  = L->i[p];
       BAIReal         sum, in = 0, inverse;
-      const BAIScalar stored = BAIDiagonal(A, row, &sum), diagonal = BAICycleDiagonal(stored, sum);
+      const BAIScalar stored = BAIDiagonal(A, row, &sum), diagonal = BAICycleDiagonal(stored, sum, L == state->level);
 
       for (int outside = 0; outside < 2; outside++) {
         for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {

@@ -2,6 +2,7 @@
 #include "../theta.h"
 #include "sliced.h"
 #include "../../common/cuda/warp.h"
+#include "../../common/hash.h"
 #include <algorithm>
 #include <limits.h>
 #include <string.h>
@@ -18,15 +19,10 @@ typedef struct {
   unsigned long long pattern;
 } Findings;
 
-/* The hash of an entry; sums of these depend on every entry of a set: SplitMix64 (Steele, Lea and Flood, 2014) */
+/* The hash of entry number k, or -1 for an entry of PutUnit(); sums of hashes depend on every entry of a set */
 static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt k)
 {
-  unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) +
-    (unsigned long long)k * 0x9e3779b97f4a7c15ull;
-
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
+  return BAIHash(((uint64_t)row << 32 | (uint32_t)col) + ((uint64_t)k + 1) * BAI_HASH_STEP);
 }
 
 static __device__ inline void SetValue(const BAISliced &A, void *a, long long at, BAIScalar value)

@@ -21,7 +21,7 @@ static __global__ void Each(How how, long long n, void *from, BAIReal factor, BA
   if (i >= n) return;
   if (how == ROUND) static_cast<BAISingle *>(to)[i] = BAISingle(x[i] * factor);
   else if (how == WIDEN) x[i] = BAIScalar(static_cast<const BAISingle *>(from)[i]) * factor;
-  else if (how == SET) x[i] = BAISetEntry(what, first + i, x[i]);
+  else if (how == SET) x[i] = BAISetEntry(what, first + i, &x[i]);
   else {
     BAIScalar      *y  = static_cast<BAIScalar *>(to);
     const BAIScalar xi = x[i];

@@ -187,7 +187,7 @@ static BAIStatus Shares(BAIState state, BAIReal *share)
 static BAIStatus Set(void *stream, BAISet what, int64_t first, BAIInt n, BAIScalar *x)
 {
   (void)stream;
-  for (BAIInt i = 0; i < n; i++) x[i] = BAISetEntry(what, first + i, x[i]);
+  for (BAIInt i = 0; i < n; i++) x[i] = BAISetEntry(what, first + i, &x[i]);
   return BAIStatusOf(BAI_OK);
 }
 
