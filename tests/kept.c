@@ -295,6 +295,79 @@ static PetscErrorCode Test(System system, const Sequence *s, KSPType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The unit of a row: some points have another one */
+static PetscReal UnitOf(PetscInt row, PetscReal other)
+{
+  return row / 2 * 7 % 5 < 2 ? other : 1;
+}
+
+/* Sets the values of two fields: A = L + more I for each, with couplings c and -c to the other field of the point; and
+   all in units of which some are another one */
+static PetscErrorCode SetFields(Mat A, PetscReal c, PetscReal more, PetscReal other)
+{
+  PetscInt first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    const PetscInt  field = row % 2, i = row / 2 % N, j = row / 2 / N;
+    const PetscReal unit = UnitOf(row, other);
+
+    for (PetscInt k = 0; k < 4; k++) {
+      const PetscInt x = i + (k == 0) - (k == 1), y = j + (k == 2) - (k == 3), col = 2 * (y * N + x) + field;
+
+      if (x >= 0 && x < N && y >= 0 && y < N)
+        PetscCall(MatSetValue(A, row, col, -unit * UnitOf(col, other), INSERT_VALUES));
+    }
+    PetscCall(MatSetValue(A, row, row, (4 + more) * unit * unit, INSERT_VALUES));
+    PetscCall(MatSetValue(A, row, row + 1 - 2 * field, (field ? c : -c) * unit * unit, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values of one matrix for which a new PC decides otherwise: about constants on fields if skew couplings of two
+   fields grow, and about the units of PCBAI if these change */
+static PetscErrorCode TestDecisions(KSPType type, PCType pc_type, PetscBool units)
+{
+  const PetscReal    skew[] = {(PetscReal)0.01, 3, 7, (PetscReal)0.01}, unit[] = {1, 100, 1, 1000};
+  KSP                ksp[2];
+  PC                 pc;
+  Mat                A;
+  Vec                b, x;
+  PetscInt           its[2];
+  KSPConvergedReason reason[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(FIELDS, &A));
+  for (int step = 0; step < 4; step++) {
+    PetscCall(SetFields(A, units ? 0 : skew[step], units ? 1 : 0, units ? unit[step] : 1));
+    if (!step) PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1));
+    for (int fresh = step ? 1 : 0; fresh >= 0; fresh--) {
+      if (fresh || !step) {
+        PetscCall(NewKSP(A, type, &ksp[fresh]));
+        PetscCall(KSPSetTolerances(ksp[fresh], (PetscReal)1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));
+        PetscCall(KSPGetPC(ksp[fresh], &pc));
+        PetscCall(PCSetType(pc, pc_type));
+        PetscCall(KSPSetFromOptions(ksp[fresh]));
+      }
+      PetscCall(Solve(ksp[fresh], b, x, &its[fresh], &reason[fresh]));
+    }
+    if (!step) continue;
+    PetscCall(Expect(reason[0] > 0 && reason[1] > 0 && its[0] <= 2 + 13 * its[1] / 10,
+                     "values number %d: %s after %d iterations, a new solver %s after %d", step,
+                     KSPConvergedReasons[reason[0]], (int)its[0], KSPConvergedReasons[reason[1]], (int)its[1]));
+    PetscCall(KSPDestroy(&ksp[1]));
+  }
+  PetscCall(KSPDestroy(&ksp[0]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscCall(CheckInitialize(&argc, &argv, help));
@@ -309,6 +382,10 @@ int main(int argc, char **argv)
       if (Case("%s_%s_bai", sequences[k].name, systems[system])) PetscCall(Test((System)system, &sequences[k], KSPBAI));
     }
   }
+  if (Case("skew_bai")) PetscCall(TestDecisions(KSPBAI, PCBAIMG, PETSC_FALSE));
+  if (Case("skew_gmres")) PetscCall(TestDecisions(KSPGMRES, PCBAIMG, PETSC_FALSE));
+  if (Case("units_cg")) PetscCall(TestDecisions(KSPCG, PCBAI, PETSC_TRUE));
+  if (Case("units_bai")) PetscCall(TestDecisions(KSPBAI, PCBAI, PETSC_TRUE));
   PetscCall(CheckFinalize());
   return 0;
 }
@@ -322,11 +399,11 @@ int main(int argc, char **argv)
       test:
          suffix: host
          args: -case {{time_step direction_comes,direction_goes direction_turns,part_turns,pins_go,wind_turns \
-               infinite,nan,same,hardly}}
+               infinite,nan,same,hardly,skew,units}}
       test:
          suffix: host_ranks
          nsize: 2
-         args: -case direction_turns_natural,direction_turns_modes,infinite_at_first_natural
+         args: -case direction_turns_natural,direction_turns_modes,infinite_at_first_natural,skew,units
       test:
          suffix: host_distributed
          nsize: {{2 3}}

@@ -267,28 +267,33 @@ static PetscErrorCode TestDeferred(void)
 /* The type of the PC in its different orders of calls: what nobody chose is baimg */
 static PetscErrorCode TestOrder(void)
 {
-  Mat       A;
-  KSP       ksp;
-  PC        pc;
-  PetscInt  its;
-  PetscReal rnorm;
-  PCType    type;
-  PetscBool same;
+  Mat         A;
+  KSP         ksp;
+  PC          pc;
+  PetscInt    its;
+  PetscReal   rnorm;
+  PCType      type;
+  PetscBool   same;
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat(10, 0, &A));
-  for (int order = 0; order < 6; order++) {
-    const char *const expected = order == 3 ? PCSOR : order > 3 ? PCBJACOBI : PCBAIMG;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int order = 0; order < 7; order++) {
+    const char *const other    = size == 1 ? PCBJACOBI : PCNONE; /* which PETSc does not choose for this matrix */
+    const char *const expected = order == 3 ? PCSOR : order == 6 ? other : order > 3 ? PCBJACOBI : PCBAIMG;
 
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetOptionsPrefix(ksp, "order_"));
     PetscCall(KSPSetOperators(ksp, A, A));
-    if (order == 1) PetscCall(KSPSetFromOptions(ksp)); /* which gives the PC a type, that nobody chose */
+    if (order == 6) PetscCall(KSPGetPC(ksp, &pc));
+    if (order == 6) PetscCall(PCSetType(pc, other));
+    if (order == 1 || order == 6) PetscCall(KSPSetFromOptions(ksp)); /* which gives the PC a type, that nobody chose */
     PetscCall(KSPSetType(ksp, KSPBAI));
     if (order == 2) PetscCall(KSPSetFromOptions(ksp));
     if (order == 3) PetscCall(KSPGetPC(ksp, &pc));
     if (order == 3) PetscCall(PCSetType(pc, PCSOR));
-    if (order > 3) { /* types that PETSc chooses as well, set in code after KSPSetType() */
+    if (order == 4 || order == 5) { /* types that PETSc chooses as well, set in code after KSPSetType() */
       PetscCall(KSPGetPC(ksp, &pc));
       if (order == 5) PetscCall(KSPSetFromOptions(ksp));
       PetscCall(PCSetType(pc, PCBJACOBI));
@@ -306,6 +311,43 @@ static PetscErrorCode TestOrder(void)
     PetscCall(Expect(same, "order %d: KSPSetType() to another type leaves the PC, which is %s", order, type));
     PetscCall(KSPDestroy(&ksp));
   }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC that was given by -pc_type stays chosen if the option leaves the database before the solve, also by a solve
+   whose number of iterations is fixed */
+static PetscErrorCode TestRemoved(const char type[])
+{
+  const char *const options[] = {"-ksp_norm_type", "-ksp_max_it", "-pc_type"};
+  Mat               A;
+  KSP               ksp;
+  PC                pc;
+  PetscOptions      o;
+  PetscInt          its;
+  PetscReal         rnorm[2];
+  PCType            found;
+  PetscBool         same;
+  char              all[128];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(20, 0, &A));
+  PetscCall(PetscSNPrintf(all, sizeof(all), "-ksp_norm_type none -ksp_max_it 12 -pc_type %s", type));
+  for (int removed = 0; removed < 2; removed++) {
+    PetscCall(Create(A, all, &o, &ksp));
+    PetscCall(KSPSetFromOptions(ksp));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options) && removed; k++)
+      PetscCall(PetscOptionsClearValue(o, options[k]));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm[removed]));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCGetType(pc, &found));
+    PetscCall(PetscStrcmp(found, type, &same));
+    PetscCall(Expect(same && its == 12, "PC %s is %s, %d iterations", type, found, (int)its));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(PetscOptionsDestroy(&o));
+  }
+  PetscCall(Expect(PetscAbsReal(rnorm[1] - rnorm[0]) <= (PetscReal)1e-6 * rnorm[0],
+                   "PC %s: residual %g, and %g with the options", type, (double)rnorm[1], (double)rnorm[0]));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -656,6 +698,11 @@ int main(int argc, char **argv)
   if (Case("grows")) PetscCall(TestGrows());
   if (Case("deferred")) PetscCall(TestDeferred());
   if (Case("order")) PetscCall(TestOrder());
+  if (Case("removed")) {
+    PetscCall(TestRemoved(PCJACOBI));
+    PetscCall(TestRemoved(PCBJACOBI));
+    PetscCall(TestRemoved(PCBAIMG));
+  }
   if (Case("reuse")) {
     PetscCall(TestReuse(""));
     PetscCall(TestReuse("-pc_type jacobi"));

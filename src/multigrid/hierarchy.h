@@ -17,6 +17,8 @@ enum {
 typedef struct {
   int       count;     /* 0: no such fields */
   PetscBool dependent; /* the entries between fields outweigh the diagonal */
+  PetscBool looked;    /* fields were looked for, as the matrix has several and no near null space */
+  PetscReal ratio;     /* BAILevelsInfo.ratio of the levels that were then made, or 0 if they are not made yet */
   Vec       constant[BAI_LEVELS_MODES];
 } BAIFields;
 
@@ -174,6 +176,7 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, uint64_t *);
 PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat);
 PETSC_INTERN PetscErrorCode BAIFieldsReset(BAIFields *);
+PETSC_INTERN PetscErrorCode BAIFieldsChange(const BAIFields *, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int, Vec[]);
 
 /* ranks.c */

@@ -13,9 +13,10 @@ static const PetscReal strong = 0.1, annihilated = 0.25; /* largest mean of |(A 
    Set-up calls fields dependent if the norm of the entries between them is at least twice that of the diagonal, as in
    the two equations of Cahn and Hilliard, which second derivatives couple. A definite Hermitian matrix with ones on
    its diagonal has no dependent fields if its largest eigenvalue is below 5: that eigenvalue is a bound of (A^2)_ii,
-   the sum of the squares of row i
+   the sum of the squares of row i. Without symmetry, such as between the real and the imaginary part of a shift, the
+   constants are taken from half of the diagonal on, whether or not A annihilates them
 */
-static const PetscReal dependent = 2;
+static const PetscReal dependent = 2, needed = 0.5;
 
 /* Sums over all rows: squares of the entries in the rows of one field and the columns of another, and of the diagonal;
    and |(A w)_i| / (|a_ii| w_i) */
@@ -81,6 +82,7 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are, PetscBo
   Vec       d, w, v, y;
   Couplings found = {0};
   PetscReal differ, mean, within = 0, between = 0, mutual = 0;
+  PetscBool hermitian;
   PetscInt  n;
 
   PetscFunctionBegin;
@@ -112,7 +114,9 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are, PetscBo
   within -= found.diagonal;
   mean    = found.ratio / ((PetscReal)n * (PetscReal)fields);
   *depend = (PetscBool)(mutual > 0 && mutual >= PetscSqr(dependent) * found.diagonal);
-  *are    = (PetscBool)(*depend || (between >= PetscSqr(strong) * within && mean <= annihilated));
+  PetscCall(BAILooksHermitian(A, &hermitian));
+  *are = (PetscBool)(*depend || (!hermitian && mutual >= PetscSqr(needed) * found.diagonal && mutual > 0));
+  *are = (PetscBool)(*are || (between >= PetscSqr(strong) * within && mean <= annihilated));
   PetscCall(
     PetscInfo(A,
               "Norm of couplings between fields over couplings within: %g, in both directions over the diagonal: "
@@ -130,7 +134,8 @@ PetscErrorCode BAIFieldsReset(BAIFields *f)
   PetscFunctionBegin;
   for (int k = 0; k < f->count; k++) PetscCall(VecDestroy(&f->constant[k]));
   f->count     = 0;
-  f->dependent = PETSC_FALSE;
+  f->dependent = f->looked = PETSC_FALSE;
+  f->ratio                 = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +157,10 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
   if (bai->origin) {
     are          = (PetscBool)(bai->origin->hierarchy->fields.count > 0);
     f->dependent = bai->origin->hierarchy->fields.dependent;
-  } else PetscCall(AreCoupled(A, fields, &are, &f->dependent));
+  } else {
+    f->looked = PETSC_TRUE;
+    PetscCall(AreCoupled(A, fields, &are, &f->dependent));
+  }
   if (!are) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, &one, NULL));
   PetscCall(VecSet(one, 1.0));
@@ -161,6 +169,19 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A)
     PetscCall(OnField(one, fields, f->count, PETSC_FALSE, f->constant[f->count]));
   }
   PetscCall(VecDestroy(&one));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether BAIFieldsFind() would find other fields with the present values of A */
+PetscErrorCode BAIFieldsChange(const BAIFields *f, Mat A, PetscBool *change)
+{
+  PetscInt  fields;
+  PetscBool are, depend;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(A, &fields));
+  PetscCall(AreCoupled(A, fields, &are, &depend));
+  *change = (PetscBool)(are != (PetscBool)(f->count > 0) || depend != f->dependent);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,6 +79,33 @@ static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes new levels, and forgets the scaling, if new values couple the fields so differently that other constants are
+   taken, see modes.c; done becomes BAI_WORK_NEW then. That takes products, so it is looked at only if the mean of
+   sum |a_ij|/|a_ii| of the rows has changed. Collective */
+static PetscErrorCode RenewFields(BAI *bai, Mat given, int *done)
+{
+  const PetscReal    change = (PetscReal)1.1;
+  const BAIHierarchy h      = bai->hierarchy;
+  BAIFields *const   f      = &h->fields;
+  PetscReal          ratio;
+  PetscBool          others;
+  Mat                A;
+
+  PetscFunctionBegin;
+  if (h->jacobi || !f->looked || !(f->ratio > 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetRatio(bai, &ratio));
+  if (PetscIsInfReal(ratio) || (ratio <= change * f->ratio && f->ratio <= change * ratio))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIConvert(bai, given, &A));
+  PetscCall(BAIFieldsChange(f, A, &others));
+  f->ratio = ratio;
+  if (!others) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->obj, "New levels: the new values couple the fields otherwise\n"));
+  h->ready = PETSC_FALSE;
+  PetscCall(BAIHierarchyMake(bai, given, PETSC_FALSE, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes new levels of the scaled matrix if the units of the matrix require it, see ../petsc/scaling.c */
 static PetscErrorCode Scale(BAI *bai, Mat given)
 {
@@ -123,6 +150,7 @@ static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
   const BAIScaling *scaling = &bai->hierarchy->scaling;
 
   PetscFunctionBegin;
+  if (done != BAI_WORK_NONE) PetscCall(RenewFields(bai, given, &done));
   if (done == BAI_WORK_VALUES || (done == BAI_WORK_NEW && scaling->left)) PetscCall(RenewUnits(bai, given, &done));
   if (done != BAI_WORK_NEW || scaling->left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Scale(bai, given));
@@ -143,6 +171,8 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscFunctionBegin;
   code = BAIHierarchyMake(bai, A, PETSC_FALSE, &done);
   if (!code) code = SetUpUnits(bai, A, done);
+  if (!code && bai->hierarchy->fields.looked && !(bai->hierarchy->fields.ratio > 0))
+    code = GetRatio(bai, &bai->hierarchy->fields.ratio);
   if (code) bai->hierarchy->ready = PETSC_FALSE;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -124,7 +124,9 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP block-asynchronous iteration and Krylov method options");
   PetscCall(BAIOptionsSetFromOptions(bai, PetscOptionsObject));
   PetscCall(KSPGetPC(ksp, &ksp->pc));
+  k->pc_given = PETSC_FALSE;
   PetscCall(KSPBAIGetPCTypeOption(ksp, type, sizeof(type), &given));
+  k->pc_given = given;
   if (!given) PetscCall(KSPBAIChoosePC(ksp));               /* otherwise PETSc sets it, or has set it */
   PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* method and PC must be chosen again */
   PetscCall(SetFromOptionsLevels(ksp, PetscOptionsObject));

@@ -32,6 +32,7 @@ typedef struct {
   KSPBAISetting setting;  /* setting of the last set-up; zeros if the next solve must set up */
   BAIMethod     method;   /* method in use, never auto */
   char          why[128]; /* reason for the method */
+  PetscBool     pc_given; /* -pc_type was given when options were last read; it may have left the database since */
   PetscBool     has_pc;   /* the type of the PC is known to be chosen or not; later types count as chosen */
   PetscBool     chose;    /* the PC is a PCBAIMG, as no other type was chosen */
   PetscBool     none;     /* the PC is a PCNONE instead, as the matrix has no entries */

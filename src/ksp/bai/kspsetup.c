@@ -1,14 +1,41 @@
 /* Set-up of a KSPBAI: choice of the method, of the PC, and of what does the iterations */
 #include "kspbai.h"
 
-/* Gets the value of -pc_type for the PC of this KSP, if it was given */
+/* Gets the value of -pc_type for the PC of this KSP, if it was given; or the present type, if the option has left the
+   database since KSPSetFromOptions() */
 PetscErrorCode KSPBAIGetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool *given)
 {
   const char *prefix;
+  PCType      now;
 
   PetscFunctionBegin;
   PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
   PetscCall(PetscOptionsGetString(((PetscObject)ksp->pc)->options, prefix, "-pc_type", type, len, given));
+  PetscCall(PCGetType(ksp->pc, &now));
+  if (*given || !now || !((KSP_BAI *)ksp->data)->pc_given) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrncpy(type, now, len));
+  *given = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the type of the PC may be the one that PETSc chooses by itself: ICC for a symmetric matrix and ILU for
+   others, block Jacobi on several ranks, and others for matrices without entries */
+static PetscErrorCode IsDefault(PC pc, PetscBool *is)
+{
+  PetscMPIInt size;
+  PetscBool   set, symmetric, known, has = PETSC_TRUE;
+  Mat         P = NULL;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, size > 1 ? PCBJACOBI : PCILU, is));
+  PetscCall(PCGetOperatorsSet(pc, NULL, &set));
+  if (set) PetscCall(PCGetOperators(pc, NULL, &P));
+  if (*is || !P) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHasEntries(P, &has));
+  if (!has) PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, is, PCNONE, PCICC, PCBJACOBI, PCMAT, ""));
+  PetscCall(MatIsSymmetricKnown(P, &known, &symmetric));
+  if (has && size == 1 && known && symmetric) PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCICC, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,7 +57,7 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
   if (!type || k->has_pc || !ksp->pc->setfromoptionscalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), is));
   if (*is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &automatic, PCNONE, PCILU, PCICC, PCBJACOBI, PCMAT, ""));
+  PetscCall(IsDefault(ksp->pc, &automatic));
   *is = (PetscBool)!automatic;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

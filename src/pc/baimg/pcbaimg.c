@@ -278,7 +278,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    number of distributed levels.
 
    If the matrix has a block size (`MatSetBlockSize()`), aggregates consist of unknowns of one field. If fields are
-   coupled, and A nearly annihilates a constant on each field, these constants become the near null space.
+   coupled, and A nearly annihilates a constant on each field, these constants become the near null space. They also do
+   where the couplings between fields are large beside the diagonal, and new values may change that.
 
    Iterations hardly depend on the units of unknowns and equations. If rows have entries that are large beside the
    diagonal, and constants on fields are not nearly annihilated or have other units, the levels are made from a scaled

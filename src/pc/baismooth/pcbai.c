@@ -8,10 +8,12 @@ typedef struct {
   char          needs_fixed[64]; /* type of the outer KSP, if it needs a fixed preconditioner and this is none */
   BAIScaling    scaling;
   PetscObjectId scaled; /* matrix for which scaling was decided */
+  PetscReal     varied; /* ratio of its diagonal entries if it was not scaled although they vary, otherwise 0 */
 } PC_BAI;
 
-/* Whether the magnitudes of diagonal entries vary more than in consistent units. A zero shows nothing */
-static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
+/* Sets ratio to the largest magnitude of a diagonal entry over the smallest one if that is more than in consistent
+   units and finite, otherwise to 0. A zero shows nothing */
+static PetscErrorCode FindUnits(Mat A, PetscInt fields, PetscReal *ratio)
 {
   const PetscReal most = (PetscReal)(fields > 1 ? BAI_UNITS_OF_FIELDS : BAI_UNITS);
   Vec             d;
@@ -24,38 +26,46 @@ static PetscErrorCode UnitsVary(Mat A, PetscInt fields, PetscBool *do_vary)
   PetscCall(VecMin(d, NULL, &least));
   PetscCall(VecMax(d, NULL, &largest));
   PetscCall(VecDestroy(&d));
-  *do_vary = (PetscBool)(least > 0 && largest > most * least);
+  *ratio = least > 0 && largest > most * least ? largest / least : 0;
+  if (PetscIsInfOrNanReal(*ratio)) *ratio = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the matrix to relax with, scaled if necessary: damping by rows depends on units. The need is determined once for
-   each matrix, and again for values that the scaling does not fit */
+/* Gets the matrix to relax with, scaled if necessary: damping by rows depends on units. The need is determined for each
+   matrix, for values that the scaling does not fit, and without a scaling if the units of new values vary far more */
 static PetscErrorCode GetMatrix(PC pc, Mat *A)
 {
-  PC_BAI       *p = (PC_BAI *)pc->data;
-  PetscObjectId id;
-  PetscInt      fields;
-  PetscBool     vary = PETSC_FALSE, hermitian, fits = PETSC_TRUE;
-  Mat           aij;
+  enum {
+    FAR = 2
+  };
+  PC_BAI         *p = (PC_BAI *)pc->data;
+  PetscObjectId   id;
+  PetscInt        fields, nghost;
+  const PetscInt *garray;
+  PetscBool       hermitian, fits = PETSC_TRUE;
+  PetscReal       ratio = 0;
+  Mat             aij, Ad, Ao;
 
   PetscFunctionBegin;
   *A = pc->pmat;
   PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &id));
-  if (id == p->scaled && !p->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAICheckMatrix(p->bai.obj, pc->pmat));
   PetscCall(BAIConvert(&p->bai, pc->pmat, &aij));
+  PetscCall(BAIGetParts(p->bai.obj, aij, &Ad, &Ao, &nghost, &garray)); /* an error for other types */
   PetscCall(MatGetBlockSize(aij, &fields));
-  if (id == p->scaled) {
+  if (id == p->scaled && p->scaling.left) {
     PetscCall(BAIScalingGetMatrix(&p->scaling, aij, A));
     PetscCall(BAIScalingFits(&p->scaling, fields, &fits));
     if (fits) PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (id != p->scaled || p->scaling.left) p->varied = 0;
   PetscCall(BAIScalingReset(&p->scaling));
   p->scaled = id;
   *A        = pc->pmat;
   if (p->bai.options.local_omega > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(UnitsVary(aij, fields, &vary));
-  if (!vary) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FindUnits(aij, fields, &ratio));
+  if (!(ratio > FAR * p->varied)) PetscFunctionReturn(PETSC_SUCCESS);
+  p->varied = ratio;
   PetscCall(BAILooksHermitian(aij, &hermitian));
   if (hermitian) PetscCall(BAIScalingFind(p->bai.obj, aij, fields, hermitian, &p->scaling));
   if (p->scaling.left) PetscCall(BAIScalingGetMatrix(&p->scaling, aij, A));
