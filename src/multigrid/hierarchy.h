@@ -18,7 +18,7 @@ typedef struct {
   int       count;     /* 0: no such fields */
   PetscBool dependent; /* the entries between fields outweigh the diagonal */
   PetscBool looked;    /* fields were looked for, as the matrix has several and no near null space */
-  PetscReal ratio;     /* BAILevelsInfo.ratio of the levels that were then made, or 0 if they are not made yet */
+  PetscReal ratio;     /* BAILevelsInfo.ratio of the levels that were then made, or -1 if they are not made yet */
   Vec       constant[BAI_LEVELS_MODES];
 } BAIFields;
 

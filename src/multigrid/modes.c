@@ -135,7 +135,7 @@ PetscErrorCode BAIFieldsReset(BAIFields *f)
   for (int k = 0; k < f->count; k++) PetscCall(VecDestroy(&f->constant[k]));
   f->count     = 0;
   f->dependent = f->looked = PETSC_FALSE;
-  f->ratio                 = 0;
+  f->ratio                 = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -92,7 +92,7 @@ static PetscErrorCode RenewFields(BAI *bai, Mat given, int *done)
   Mat                A;
 
   PetscFunctionBegin;
-  if (h->jacobi || !f->looked || !(f->ratio > 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->jacobi || !f->looked || f->ratio < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetRatio(bai, &ratio));
   if (PetscIsInfReal(ratio) || (ratio <= change * f->ratio && f->ratio <= change * ratio))
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -171,7 +171,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscFunctionBegin;
   code = BAIHierarchyMake(bai, A, PETSC_FALSE, &done);
   if (!code) code = SetUpUnits(bai, A, done);
-  if (!code && bai->hierarchy->fields.looked && !(bai->hierarchy->fields.ratio > 0))
+  if (!code && bai->hierarchy->fields.looked && bai->hierarchy->fields.ratio < 0)
     code = GetRatio(bai, &bai->hierarchy->fields.ratio);
   if (code) bai->hierarchy->ready = PETSC_FALSE;
   PetscCall(code);
