@@ -115,7 +115,8 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   const BAIHierarchy h      = bai->hierarchy;
   const PetscInt     fields = (PetscInt)h->p.fields;
   Mat                A, fixed = NULL;
-  PetscBool          good = PETSC_FALSE;
+  Vec                before;
+  PetscBool          good = PETSC_FALSE, restored;
   PetscReal          ratio;
   int                done;
 
@@ -138,8 +139,15 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
   if (!h->scaling.smoothed || h->p.modes || h->jacobi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIReferenceFixed(bai->obj, A, &fixed));
+  PetscCall(VecDuplicate(h->scaling.left, &before));
+  PetscCall(VecCopy(h->scaling.left, before));
   for (int step = 0; step < STEPS && !good && !h->jacobi; step++) PetscCall(Improve(bai, given, fixed, &good));
+  PetscCall(BAIScalingRestore(&h->scaling, fixed, before, &restored));
+  PetscCall(VecDestroy(&before));
   PetscCall(MatDestroy(&fixed));
+  if (!restored) PetscFunctionReturn(PETSC_SUCCESS);
+  h->ready = PETSC_FALSE;
+  PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

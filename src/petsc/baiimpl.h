@@ -46,7 +46,7 @@ typedef struct {
   Mat              matrix;      /* L A R for values of A in this state; NULL: not made yet */
   PetscObjectState state, nonzero;
   Vec              r;        /* L times a right-hand side */
-  PetscBool        smoothed; /* left = right, found by Jacobi steps */
+  PetscBool        smoothed; /* left = right, made smooth by Jacobi steps */
 } BAIScaling;
 
 /* The data of a PCBAI or PCBAIMG, and the first member of the data of a KSPBAI */
@@ -139,6 +139,7 @@ PETSC_INTERN PetscErrorCode BAIFindDefect(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIScalingFits(const BAIScaling *, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingReplace(BAIScaling *, Vec);
+PETSC_INTERN PetscErrorCode BAIScalingRestore(BAIScaling *, Mat, Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIScalingTranspose(const BAIScaling *, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIScalingReset(BAIScaling *);

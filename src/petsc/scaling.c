@@ -8,7 +8,8 @@
 
    * If constants on each field make A w as small as in consistent units, w is the inverse square root of the mean
      diagonal entry of the field. For a scalar matrix this is one number, and nothing is scaled.
-   * Otherwise, if A is Hermitian, w starts as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth.
+   * Otherwise, if A is Hermitian, w starts as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth. They are dropped
+     if A w is not smaller then, such as where one field has a mass that outweighs its couplings.
    * Otherwise L and R give all rows and columns of |L A R| the same sum: R. Sinkhorn, P. Knopp, "Concerning nonnegative
      matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21, 1967.
 */
@@ -189,9 +190,28 @@ static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds w for a matrix: first constants on fields, then, if smooth and they do not suffice, a smooth vector. defect and
-   differ belong to the constants */
-static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w, PetscReal *defect, PetscReal *differ)
+/* Sets w to a_ii^-1/2, or to a smooth vector if its defect is smaller, and improves to whether it is. d has |a_ii| */
+static PetscErrorCode FindSmooth(Mat A, Vec d, PetscBool negative, Vec w, PetscBool *improves)
+{
+  Vec       root;
+  PetscReal before, after;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(w, &root));
+  PetscCall(VecCopy(d, root));
+  PetscCall(BAIVecSet(root, BAI_SET_INVERSE_ROOT));
+  PetscCall(Defect(A, d, root, &before));
+  PetscCall(Smooth(A, d, negative, w));
+  PetscCall(Defect(A, d, w, &after));
+  *improves = (PetscBool)(after < before);
+  if (!*improves) PetscCall(VecCopy(root, w));
+  PetscCall(VecDestroy(&root));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds w for a matrix: first constants on fields, then, if smooth is not NULL and they do not suffice, the result of
+   FindSmooth(). defect and differ belong to the constants */
+static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec w, PetscReal *defect, PetscReal *differ)
 {
   Vec         d;
   PetscScalar trace;
@@ -205,7 +225,7 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool smooth, Vec w
   if (fields == 1) PetscCall(VecSet(w, 1.0));
   else PetscCall(BAIConstantsOfFields(d, fields, w, differ));
   PetscCall(Defect(A, d, w, defect));
-  if (*defect > units_defect && smooth) PetscCall(Smooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w));
+  if (*defect > units_defect && smooth) PetscCall(FindSmooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w, smooth));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -219,7 +239,7 @@ PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *f
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(s->left, &w));
-  PetscCall(FindVector(s->matrix, fields, PETSC_FALSE, w, &defect, &differ));
+  PetscCall(FindVector(s->matrix, fields, NULL, w, &defect, &differ));
   *fits = (PetscBool)(defect <= units_defect && differ <= (PetscReal)BAI_UNITS);
   PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -230,11 +250,11 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
 {
   Vec       w;
   PetscReal defect, differ, largest[2];
-  PetscBool units, finite, large = PETSC_FALSE;
+  PetscBool units, finite, large = PETSC_FALSE, smooth = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &w, NULL));
-  PetscCall(FindVector(A, fields, hermitian, w, &defect, &differ));
+  PetscCall(FindVector(A, fields, hermitian ? &smooth : NULL, w, &defect, &differ));
   units = (PetscBool)(defect > units_defect);
   if (!units && differ > (PetscReal)BAI_UNITS_OF_FIELDS) PetscCall(HasLargeEntries(A, &large));
   if (!units && !large) {
@@ -242,7 +262,7 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecDuplicate(w, &s->r));
-  s->smoothed = (PetscBool)(units && hermitian);
+  s->smoothed = smooth;
   if (!units || hermitian) {
     PetscCall(PetscObjectReference((PetscObject)w));
     s->left = s->right = w;
@@ -283,6 +303,26 @@ PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
   PetscCall(VecAbs(y)); /* negative only where CG ended early, or A is no M-matrix */
   PetscCall(VecScale(w, (PetscScalar)least_of_solution));
   PetscCall(VecPointwiseMax(w, w, y));
+  PetscCall(MatDestroy(&s->matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Replaces w by the vector before unless the defect of w is smaller; is tells whether it did */
+PetscErrorCode BAIScalingRestore(BAIScaling *s, Mat A, Vec before, PetscBool *is)
+{
+  Vec       d;
+  PetscReal defect[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(before, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecAbs(d));
+  PetscCall(Defect(A, d, before, &defect[0]));
+  PetscCall(Defect(A, d, s->left, &defect[1]));
+  PetscCall(VecDestroy(&d));
+  *is = (PetscBool) !(defect[1] < defect[0]);
+  if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecCopy(before, s->left));
   PetscCall(MatDestroy(&s->matrix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
