@@ -302,32 +302,42 @@ static PetscErrorCode CreateMixed(PetscInt n, PetscReal unit, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A new solver, and how it solves A x = 1 */
+static PetscErrorCode SolveOnes(Mat A, const char ksp_type[], const char pc_type[], KSP *ksp, PetscInt *its,
+                                KSPConvergedReason *reason)
+{
+  Vec x, b;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(CreateSolver(A, ksp_type, pc_type, PETSC_FALSE, ksp));
+  PetscCall(KSPSolve(*ksp, b, x));
+  PetscCall(KSPGetIterationNumber(*ksp, its));
+  PetscCall(KSPGetConvergedReason(*ksp, reason));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Constants on fields that depend on each other save iterations: without them KSPGMRES takes 86 of them, and BiCGStab,
    which KSPBAI took then, 115 */
 static PetscErrorCode TestMixed(const char ksp_type[], const char pc_type[], PetscReal unit)
 {
   Mat                A;
   KSP                ksp;
-  Vec                x, b;
   PetscInt           its;
   PetscBool          fgmres;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMixed(80, unit, &A));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1));
-  PetscCall(CreateSolver(A, strcmp(ksp_type, KSPCG) ? ksp_type : KSPGMRES, pc_type, PETSC_FALSE, &ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SolveOnes(A, strcmp(ksp_type, KSPCG) ? ksp_type : KSPGMRES, pc_type, &ksp, &its, &reason));
   PetscCall(Expect(reason > 0 && its <= (strcmp(ksp_type, KSPBAI) ? 75 : 95), "%s, %d iterations",
                    KSPConvergedReasons[reason], (int)its));
   PetscCall(ViewHas((PetscObject)ksp, "KSP type fgmres, preconditioned by the PC", &fgmres));
   PetscCall(Expect(fgmres || strcmp(ksp_type, KSPBAI), "KSPBAI takes FGMRES"));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -366,24 +376,16 @@ static PetscErrorCode TestStep(const char ksp_type[], const char pc_type[])
 {
   Mat                A;
   KSP                ksp;
-  Vec                x, b;
   PetscInt           its;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
   for (PetscReal dt = (PetscReal)1e-3; dt < 20; dt *= 10) {
     PetscCall(CreateStep(40, dt, 1000, &A));
-    PetscCall(MatCreateVecs(A, &x, &b));
-    PetscCall(VecSet(b, 1));
-    PetscCall(CreateSolver(A, ksp_type, pc_type, PETSC_FALSE, &ksp));
-    PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(KSPGetIterationNumber(ksp, &its));
-    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(SolveOnes(A, ksp_type, pc_type, &ksp, &its, &reason));
     PetscCall(
       Expect(reason > 0 && its <= 90, "dt %g: %s, %d iterations", (double)dt, KSPConvergedReasons[reason], (int)its));
     PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -115,8 +115,8 @@ static PetscErrorCode AreCoupled(Mat A, PetscInt fields, PetscBool *are, PetscBo
   mean    = found.ratio / ((PetscReal)n * (PetscReal)fields);
   *depend = (PetscBool)(mutual > 0 && mutual >= PetscSqr(dependent) * found.diagonal);
   PetscCall(BAILooksHermitian(A, &hermitian));
-  *are = (PetscBool)(*depend || (!hermitian && mutual >= PetscSqr(needed) * found.diagonal && mutual > 0));
-  *are = (PetscBool)(*are || (between >= PetscSqr(strong) * within && mean <= annihilated));
+  *are = (PetscBool)((mutual > 0 && mutual >= PetscSqr(hermitian ? dependent : needed) * found.diagonal) ||
+                     (between >= PetscSqr(strong) * within && mean <= annihilated));
   PetscCall(
     PetscInfo(A,
               "Norm of couplings between fields over couplings within: %g, in both directions over the diagonal: "

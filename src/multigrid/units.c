@@ -80,8 +80,8 @@ static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
 }
 
 /* Makes new levels, and forgets the scaling, if new values couple the fields so differently that other constants are
-   taken, see modes.c; done becomes BAI_WORK_NEW then. That takes products, so it is looked at only if the mean of
-   sum |a_ij|/|a_ii| of the rows has changed. Collective */
+   taken, see modes.c; done becomes BAI_WORK_NEW then. That takes products, so it is looked at only if the ratio of
+   BAI_UNITS_RATIO has changed by a tenth, a choice that was not tuned. Collective */
 static PetscErrorCode RenewFields(BAI *bai, Mat given, int *done)
 {
   const PetscReal    change = (PetscReal)1.1;
