@@ -40,7 +40,8 @@ static __global__ __launch_bounds__(THREADS) void SumParts(AllSums sums, int *pa
   if (!threadIdx.x) parts[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
-/* Makes the prefix sums of each part, of which there are at most THREADS; parts is not read if there is one */
+/* Makes the prefix sums of each part, of which there are at most THREADS; parts is not read if there is one. In a
+   chunk each warp has ITEMS runs of consecutive numbers, of which each lane has one number */
 static __global__ __launch_bounds__(THREADS) void Scan(AllSums sums, const int *parts)
 {
   const BAISums s = sums.of[blockIdx.y];
@@ -51,21 +52,25 @@ static __global__ __launch_bounds__(THREADS) void Scan(AllSums sums, const int *
     (void)BAISumBeforeInBlock<THREADS>(threadIdx.x < blockIdx.x ? parts[blockIdx.y * gridDim.x + threadIdx.x] : 0,
                                        &before);
   for (long long first = part.first; first < part.last; first += CHUNK) {
-    const long long at = first + threadIdx.x * ITEMS;
-    int             number[ITEMS], mine = 0, all;
+    const long long at = first + threadIdx.x / BAI_LANES * BAI_LANES * ITEMS + threadIdx.x % BAI_LANES;
+    int             number[ITEMS], earlier[ITEMS], warp = 0, all;
 
     __syncthreads();
 #pragma unroll
-    for (int l = 0; l < ITEMS; l++) number[l] = at + l < part.last ? s.from[at + l] : 0;
-#pragma unroll
-    for (int l = 0; l < ITEMS; l++) mine += number[l];
-    int sum = before + BAISumBeforeInBlock<THREADS>(mine, &all);
-
+    for (int l = 0; l < ITEMS; l++) number[l] = at + l * BAI_LANES < part.last ? s.from[at + l * BAI_LANES] : 0;
 #pragma unroll
     for (int l = 0; l < ITEMS; l++) {
-      if (at + l < part.last) s.sums[at + l] = sum;
-      sum += number[l];
+      const int lanes = BAISumBefore(number[l]);
+
+      earlier[l] = warp + lanes;
+      warp += __shfl_sync(~0u, lanes + number[l], BAI_LANES - 1);
     }
+    const bool ends = threadIdx.x % BAI_LANES == BAI_LANES - 1;
+    const int  sum  = before + BAISumBeforeInBlock<THREADS>(ends ? warp : 0, &all);
+
+#pragma unroll
+    for (int l = 0; l < ITEMS; l++)
+      if (at + l * BAI_LANES < part.last) s.sums[at + l * BAI_LANES] = sum + earlier[l];
     before += all;
   }
 }

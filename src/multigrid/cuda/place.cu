@@ -417,27 +417,33 @@ static BAIStatus CutAndCount(BAILevelsState state, int count, BAIPlaced *found)
   return BAIStatusOf(BAI_OK);
 }
 
-/* An array that is allocated with others */
+/* An array to allocate */
 struct Array {
   void **pointer;
   size_t bytes;
 };
 
-/* Allocates arrays together, and sets their pointers; those of no bytes to NULL */
+/* Allocates arrays and sets their pointers, those of no bytes to NULL. Small arrays are allocated together, as each
+   call takes microseconds; large ones each for itself, as CUDA more often has mapped memory of their size */
 template <size_t COUNT>
-static BAIStatus AllocateTogether(BAILevelsState state, const Array (&arrays)[COUNT])
+static BAIStatus AllocateAll(BAILevelsState state, const Array (&arrays)[COUNT])
 {
   enum {
-    ALIGNMENT = 256 /* that of CUDA's allocations */
+    ALIGNMENT = 256,    /* that of CUDA's allocations */
+    LARGE     = 1 << 24 /* bytes, which CUDA maps in about 20 microseconds */
   };
   size_t bytes = 0;
   char  *room;
 
-  for (const Array &array : arrays) bytes += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  for (const Array &array : arrays)
+    if (array.bytes < LARGE) bytes += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   BAITry(BAICUDAAllocate(&state->s, bytes, &room));
   for (const Array &array : arrays) {
-    *array.pointer = array.bytes ? room : NULL;
-    room += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (array.bytes >= LARGE) BAITry(BAICUDAAllocate(&state->s, array.bytes, array.pointer));
+    else {
+      *array.pointer = array.bytes ? room : NULL;
+      room += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -460,7 +466,7 @@ static BAIStatus MakeRoom(BAILevelsState state, BAIDeviceLevel *L)
      {&L->p,              L->P ? n * (size_t)state->p.modes * size : 0    }
   };
 
-  return AllocateTogether(state, arrays);
+  return AllocateAll(state, arrays);
 }
 
 BAIStatus BAIPlaceVectors(BAILevelsState state, int count)
@@ -477,7 +483,7 @@ BAIStatus BAIPlaceVectors(BAILevelsState state, int count)
           {&L->y, placed ? all * size : 0}
     };
 
-    if (n) BAITry(AllocateTogether(state, arrays));
+    if (n) BAITry(AllocateAll(state, arrays));
   }
   return BAIStatusOf(BAI_OK);
 }
