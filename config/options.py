@@ -402,7 +402,8 @@ of a key, as in `-mg_levels_pc_bai_mode`. Options for users have setters and get
 with the other one.
 
 A value out of range is an error that names the option, the value and the range, and changes nothing. Getters return the
-value that was set; the view shows the value that was chosen for 0 or auto. Setters ignore a `KSP` or `PC` of another
+value that was set, but `KSPBAIGetMethod()` the method that runs; the view shows the value that was chosen for 0 or
+auto. Setters ignore a `KSP` or `PC` of another
 type; getters report an error.'''
     parts = [intro] + [
         what + ': ' + ' · '.join(f'[{o.field}](#{section(o)})' for o in part)

@@ -88,8 +88,8 @@ typedef enum {
    BAIPolynomial - Weights of the global iterations of a `PCBAI`
 
    Values:
-+  `BAI_POLYNOMIAL_AUTO`   - (default) fourth in mode sync, unless omega, momentum, overlap or weight tau is asked for;
-                             else none
++  `BAI_POLYNOMIAL_AUTO`   - (default) fourth in mode sync, unless omega, momentum, overlap, weight tau or weight
+                             auto is asked for; else none
 .  `BAI_POLYNOMIAL_NONE`   - omega for each iteration
 -  `BAI_POLYNOMIAL_FOURTH` - the weights of Chebyshev's polynomial of the fourth kind for the largest eigenvalue, which
                              the first application estimates
@@ -210,7 +210,8 @@ typedef enum {
 
    Note:
    For dc and dk, all ranks must be on one node, and run all on the host, or each on a GPU of its own with peer access
-   to the others. If they cannot be used, -info shows the first reason.
+   to the others. If they are not possible, auto uses scatter, and -info shows the first reason; to ask for one of them
+   is then an error.
 
 .seealso: `KSPBAI`, `PCBAI`
 E*/

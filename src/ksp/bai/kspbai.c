@@ -188,17 +188,16 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    `KSPBAISetMethod()` chooses between two methods. The first line of -ksp_view names the one that runs, and the reason.
 
    Krylov methods run by default, preconditioned by the PC of the `KSP`. If neither -pc_type nor the program chose a
-   type, it becomes `PCBAIMG`. Other types work as with any `KSP`. A program that sets the type none, ilu, icc, bjacobi
-   or mat must do so after `KSPSetType()`: PETSc itself sets these types in `KSPSetFromOptions()`, so before
-   `KSPSetType()` they do not count as a choice. Up to PETSc 3.18 this includes the `KSPSetFromOptions()` that reads
-   -ksp_type bai. `KSPSetType()` to another type leaves the PC as it is.
+   type, it becomes `PCBAIMG`. Other types work as with any `KSP`. The type that PETSc itself chooses for the matrix in
+   `KSPSetFromOptions()` does not count as a choice: ilu, on several MPI ranks bjacobi, icc if the matrix is marked as
+   symmetric, none or mat if it has no entries. A program that wants this very type must set it after `KSPSetType()`.
+   Up to PETSc 3.18 this includes the `KSPSetFromOptions()` that reads -ksp_type bai. `KSPSetType()` to another type
+   leaves the PC as it is.
 
-   `KSPBAISetKrylov()` sets the Krylov method; by default it follows from the matrix and the PC. `KSPCG`, `KSPFCG`,
-   `KSPFBCGS` and `KSPFGMRES` do the iterations, with one exception. If the PC is `PCBAIMG`, Amat is Pmat, and the
-   matrix is Hermitian with diagonal entries of one sign, the conjugate gradients of this library do them, on one MPI
-   rank, or on GPUs of one host that access each other's memory. If the matrix fits in registers and shared memory of
-   one GPU, a solve is a single kernel launch of pipelined conjugate gradients or BiCGStab, preconditioned by local
-   sweeps in blocks. The PC is then not applied, and makes no levels.
+   `KSPBAISetKrylov()` sets the Krylov method; by default it follows from the matrix and the PC, as that manual page
+   says. `KSPCG`, `KSPFCG`, `KSPFBCGS` and `KSPFGMRES` do the iterations, or, for most Hermitian matrices with a
+   `PCBAIMG`, the conjugate gradients of this library. If a solve is a single kernel launch, local sweeps in blocks are
+   the preconditioner; the PC is then not applied, and makes no levels.
 
    Relaxation is the block-asynchronous iteration of the reference below. It runs if an option of relaxation was given,
    such as -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations is fixed, as for a smoother of
@@ -212,13 +211,13 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its
    diagonal, or -1 if the other diagonal entries of a Hermitian matrix are negative.
 
-   Convergence is tested with the norm of the true residual $b - A x$, also if a Krylov method updates its residual
-   by recurrence. With the default convergence test and norm, a Krylov method also requires that $D^{-1} (b - A x)$
-   has fallen by the same factor, so that rows of a larger scale, such as rows of boundary conditions, do not hide
-   the error of the others. If rounding keeps this second norm up, or the method breaks down, the first norm decides
-   alone. The reason becomes `KSP_DIVERGED_DTOL` only if both norms have grown by the divergence tolerance. A norm
-   set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients
-   `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
+   Convergence is tested with the norm of the true residual $b - A x$, also if a Krylov method updates its residual by
+   recurrence. With the default convergence test and norm, a Krylov method also requires that $D^{-1} (b - A x)$ has
+   fallen by the same factor, so that rows of a larger scale, such as rows of boundary conditions, do not hide the error
+   of the others. If rounding keeps this second norm up, the first norm decides alone. If the method breaks down while
+   only the first norm meets its tolerance, another method goes on. The reason becomes `KSP_DIVERGED_DTOL` only if both
+   norms have grown by the divergence tolerance. A norm set by `KSPSetNormType()` is tested alone:
+   `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
 
    Products with a matrix without entries may be inexact, as those with a `MATMFFD` are. If the norm of the true
    residual no longer falls there, and is below $10^{-4} ||b||$ in double precision, the test uses the norm that the

@@ -298,7 +298,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    used.
 
    New values in the same nonzero pattern keep the aggregates as long as they fit, which makes the set-up much shorter.
-   Call `PCReset()` to have new aggregates. On the GPUs of several MPI ranks new values lead to new levels.
+   Call `PCReset()` to have new aggregates.
 
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its
    diagonal, or -1 if the other diagonal entries of a Hermitian matrix are negative. Rows

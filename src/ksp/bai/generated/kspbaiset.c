@@ -21,8 +21,8 @@
    Notes:
    `BAI_METHOD_AUTO` chooses relaxation if any option of relaxation was given, by its key or its setter, whatever its
    value. It also does if the number of iterations is fixed by `KSP_NORM_NONE` or `KSPConvergedSkip()`, as for a
-   smoother of `PCMG`. In all other cases it chooses a Krylov method. The first line of -ksp_view names the method and
-   the reason.
+   smoother of `PCMG`, unless -pc_type or -ksp_bai_krylov was given. In all other cases it chooses a Krylov method. The
+   first line of -ksp_view names the method and the reason.
 
    An option of relaxation together with method krylov is an error that names both, and so is an option of Krylov
    methods together with method relaxation.
@@ -59,16 +59,23 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
 
    `BAI_KRYLOV_AUTO` chooses CG if the operator is Hermitian and the `PC` is of type none, jacobi, icc or cholesky, of
    type baimg made from a Hermitian matrix, or of type lu or gamg where Amat is Pmat and the `PC` is not reused. With
-   another `PC` it chooses flexible CG if the operator is Hermitian. In all other cases it chooses flexible BiCGStab,
-   and continues with flexible GMRES if BiCGStab breaks down.
+   another `PC` it chooses flexible CG if the operator is Hermitian. It chooses flexible GMRES if Amat has no entries,
+   or if a `PCBAIMG` finds fields whose couplings outweigh the diagonal. In all other cases it chooses flexible
+   BiCGStab, and continues with flexible GMRES if BiCGStab breaks down.
 
-   Whether the operator is Hermitian follows from the levels of a `PCBAIMG` for it; otherwise from `MAT_HERMITIAN` or
-   `MAT_SYMMETRIC`, if one of them is set to true, or from products with random vectors. If CG finds that the matrix or
-   the `PC` is not positive definite, auto continues with BiCGStab.
+   A `PCBAIMG` finds out whether the operator is Hermitian with diagonal entries of one sign. With another `PC`, or if
+   the levels are not of Amat, the operator counts as Hermitian if `MAT_HERMITIAN` or `MAT_SYMMETRIC` is set to true, or
+   if products with random vectors say so. If CG finds that the matrix or the `PC` is not positive definite, auto
+   continues with BiCGStab.
 
-   If the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is an implementation of this library, in place of `KSPCG`. If
-   the matrix then fits in registers and shared memory of a GPU, a solve is a single kernel launch. This is not done for
-   fcg and gmres, nor if any option of `PCBAIMG` was given.
+   An implementation of CG of this library takes the place of `KSPCG` if the `PC` is of type `PCBAIMG`, Amat is Pmat,
+   and the matrix is on one MPI rank, gathered, or on GPUs of one host that access each other's memory. It does not if
+   the levels are of a scaled matrix, if a row is too long for levels, if a null space has more than the constants, or
+   if the norm type is natural or preconditioned.
+
+   If a GPU holds the matrix in registers and shared memory, a solve is a single kernel launch of this library's
+   pipelined CG or BiCGStab. The `PC` must be of type `PCBAIMG`, with none of its options given, and Amat must be Pmat.
+   Krylov methods fcg and gmres are never a single launch.
 
 .seealso: `KSPBAI`, `KSPBAIGetKrylov()`, `BAIKrylov`, `KSPBAISetMethod()`, `KSPSetPC()`, `PCBAIMG`
 @*/
@@ -629,8 +636,8 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
    row: 0.9 in rows whose off-diagonal entries inside the block have a sum of $|a_{ij}|$ of at most $|a_{ii}|$, and in
    other rows $2 |a_{ii}|$ over the sum of all $|a_{ij}|$ inside the block, diagonal included. So the local sweeps
-   converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that.
-   -ksp_view shows the smallest factor.
+   converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. With
+   weight tau or auto the factor is always chosen row by row. -ksp_view shows the smallest factor.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/

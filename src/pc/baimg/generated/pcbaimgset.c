@@ -129,9 +129,10 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
    Notes:
    The unknowns of an aggregate share one value on the coarse level, which makes the couplings between aggregates too
    strong there: by a factor of 2 on a grid whose points are aggregated two by two. If the matrix is Hermitian, these
-   couplings are divided by up to this factor, unless the couplings with the sign of the diagonal sum up to more than
-   half of the others. `KSPBAI` switches overcorrection off if it makes the cycle indefinite. With near-null-space
-   vectors the coarse matrices stay $P^H A P$, and the corrections are multiplied by min(over, 1.4).
+   couplings are divided by up to this factor, unless the magnitudes of the couplings with the sign of the diagonal have
+   a sum of more than half of that of the others. `KSPBAI` switches overcorrection off if it makes the cycle indefinite.
+   With near-null-space vectors the coarse matrices stay $P^H A P$, and the corrections are multiplied by min(over,
+   1.4).
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -250,10 +251,10 @@ PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
    Level: advanced
 
    Notes:
-   Set-up then copies the whole matrix to each GPU, or on hosts to one rank. One rank of each GPU makes all levels, and
-   does the whole of each cycle, or of each solve of a `KSPBAI`. That takes little longer than on one rank, which for
-   small systems is less than exchanges between levels of all ranks. It is chosen on GPUs if the matrix has at most
-   8388608 nonzeros, or 134217728 if all ranks share one GPU, and not on hosts.
+   If true, set-up copies the whole matrix to each GPU, or on hosts to one rank. One rank of each GPU makes all levels,
+   and does the whole of each cycle, or of each solve of a `KSPBAI`. That takes little longer than on one rank, which
+   for small systems is less than exchanges between levels of all ranks. Auto is true on GPUs if the matrix has at most
+   8388608 nonzeros, or 134217728 if all ranks share one GPU, and false on hosts.
 
    All ranks must be on one node and able to access each other's memory; otherwise the levels are distributed. They also
    are with `PCBAIMGSetAggregates()` and with -ksp_bai_exchange scatter. A matrix of at most 4096 rows, or with

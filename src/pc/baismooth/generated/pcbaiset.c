@@ -79,8 +79,9 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    a multiple of it, so that all unknowns of a point are in one block.
 
    0 chooses 256 rows, or 384 if a rank has $2^{23}$ rows or more with at most 8 entries each, on average. If auto chose
-   mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR`, blocks of fewer
-   than 128 rows are grouped into turns of about 128 rows, and blocks of a group read each other's previous values.
+   mode `BAI_MODE_SYNC` for the matrix, it chooses a size for 128 blocks, of about 32 rows or more. In mode
+   `BAI_MODE_COLOR`, blocks of fewer than 128 rows are grouped into turns of about 128 rows, and blocks of a group read
+   each other's previous values.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -141,12 +142,13 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    colour, so iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and reads
    values of the last global iteration from other ranks.
 
-   `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product $P^T A P$, as
-   coarse levels of multigrid are: their many colours would leave most of a GPU idle. It is also sync if the polynomial
-   `BAI_POLYNOMIAL_FOURTH` was asked for. Otherwise it is color.
+   `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product $P^T A P$ of
+   PETSc, as coarse levels of multigrid are: their many colours would leave most of a GPU idle. Hosts follow the same
+   rule. It is also sync if the polynomial `BAI_POLYNOMIAL_FOURTH` was asked for. Otherwise it is color.
 
    At set-up, -pc_bai_staleness in a mode other than async, auto included, is the error `PETSC_ERR_ARG_INCOMP`, and so
-   is the polynomial `BAI_POLYNOMIAL_FOURTH` in the modes async, launch and color.
+   is the polynomial `BAI_POLYNOMIAL_FOURTH` in the modes async, launch and color, with momentum, and with weight tau or
+   auto.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -212,11 +214,11 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
    rows. -pc_view shows the choice.
 
-   `BAI_PARTITION_AUTO` is also graph if its blocks leave less than a tenth of the sum of $|a_{ij}|$ outside that blocks
-   of consecutive rows leave there. Set-up grows a few blocks to find out, if consecutive rows leave more than a fifth
-   outside and at most three quarters of the couplings of a row are strong. This copies values from the GPU to the host.
-   Set-up does not try if the matrix has a block size, as graph may put the unknowns of a point in different blocks, nor
-   if the matrix is a product $P^T A P$, as coarse levels of multigrid are.
+   Let S be the sum of $|a_{ij}|$ over the entries outside blocks. `BAI_PARTITION_AUTO` is also graph if its S is less
+   than a tenth of the S of consecutive rows. Set-up grows a few blocks to find out, if consecutive rows leave more than
+   a fifth of the sum outside and at most three quarters of the couplings of a row are strong. This copies values from
+   the GPU to the host. Set-up does not try if the matrix has a block size, as graph may put the unknowns of a point in
+   different blocks, nor if the matrix is a product $P^T A P$, as coarse levels of multigrid are.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -479,13 +481,14 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
 
    Auto (`PETSC_DECIDE`) is 1, with one exception. It is 1.3 in smoothing steps of mode color with `KSPRICHARDSON`,
-   without momentum and weight tau, if A nearly annihilates constants; over-relaxation then makes up for damped local
-   sweeps. The exception does not apply if rows are diagonally dominant, on several MPI ranks with GPUs, or with blocks
-   of at most 64 rows, of which several share a turn and read each other's previous values. In mode sync a polynomial
-   damps, see `PCBAISetPolynomial()`.
+   without momentum and weights tau and auto, if A nearly annihilates constants; over-relaxation then makes up for
+   damped local sweeps. The exception does not apply if rows are diagonally dominant, on several MPI ranks with GPUs, or
+   with blocks of at most 64 rows, of which several share a turn and read each other's previous values. In mode sync a
+   polynomial damps, see `PCBAISetPolynomial()`.
 
-   In modes sync and launch a number above 1 is an error if smoothing diverges with it, that is if it is $2/\lambda$ or
-   more for the largest eigenvalue $\lambda$ of $M^{-1} A$, which the first application estimates.
+   In modes sync and launch smoothing diverges with $2/\lambda$ or more, where $\lambda$ is the largest eigenvalue of
+   $M^{-1} A$. The first application estimates $\lambda$. As estimates are not exact, only a number above 1 that exceeds
+   $2/\lambda$ by a tenth or more is an error.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -542,8 +545,8 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
    Values around 0.9 damp the fastest oscillations in a block, as a smoother should. With 0 the factor is chosen row by
    row: 0.9 in rows whose off-diagonal entries inside the block have a sum of $|a_{ij}|$ of at most $|a_{ii}|$, and in
    other rows $2 |a_{ii}|$ over the sum of all $|a_{ij}|$ inside the block, diagonal included. So the local sweeps
-   converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that.
-   -pc_view shows the smallest factor.
+   converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. With
+   weight tau or auto the factor is always chosen row by row. -pc_view shows the smallest factor.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
