@@ -263,6 +263,96 @@ static PetscErrorCode TestRanksAgain(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Solves with a matrix whose rows all are on the last rank. Then all ranks must get the same tag of its communicator */
+static PetscErrorCode SolveOnLast(Mat A, const char what[])
+{
+  PetscMPIInt tag, tags[2];
+  PetscInt    its;
+  KSP         ksp;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
+  tags[0] = tag;
+  tags[1] = -tag;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, tags, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(Expect(its > 0, "%s: no convergence", what));
+  PetscCall(Expect(tags[0] == -tags[1], "%s: tags of ranks are %d to %d", what, -tags[1], tags[0]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two fields of this matrix, each coupled to the other one, in units that differ by 1e-3 */
+static PetscErrorCode CreateFields(Mat L, Mat *A)
+{
+  const PetscReal   unit[2]       = {1, (PetscReal)1e-3};
+  const PetscScalar coupled[2][2] = {
+    {2,              (PetscReal)0.8},
+    {(PetscReal)0.8, 1             }
+  };
+  PetscInt           rows, first, last, n;
+  const PetscInt    *column;
+  const PetscScalar *entry;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetLocalSize(L, &rows, NULL));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, 2 * rows, 2 * rows, PETSC_DECIDE, PETSC_DECIDE));
+  PetscCall(MatSetBlockSize(*A, 2));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 10, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 10, NULL, 10, NULL));
+  PetscCall(MatGetOwnershipRange(L, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    PetscCall(MatGetRow(L, row, &n, &column, &entry));
+    for (PetscInt k = 0; k < 4 * n; k++) {
+      const PetscInt f = k % 2, g = k / 2 % 2;
+
+      PetscCall(MatSetValue(*A, 2 * row + f, 2 * column[k / 4] + g, entry[k / 4] * coupled[f][g] * unit[f] * unit[g],
+                            INSERT_VALUES));
+    }
+    PetscCall(MatRestoreRow(L, row, &n, &column, &entry));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Only the last rank has rows, more of them than are gathered, with a near null space, or with fields that are scaled */
+static PetscErrorCode TestRanksEmpty(void)
+{
+  PetscMPIInt  rank, size;
+  PetscInt     rows, last;
+  Mat          A, B, C;
+  Vec          v;
+  MatNullSpace space;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CreateMat("laplace2d", 70, &A));
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(Redistribute(A, rank == size - 1 ? rows : 0, &B));
+  PetscCall(CreateFields(B, &C));
+  PetscCall(SolveOnLast(C, "scaled fields"));
+  PetscCall(MatCreateVecs(B, &v, NULL));
+  PetscCall(VecGetOwnershipRange(v, NULL, &last));
+  for (PetscInt row = 0; row < last && rank == size - 1; row++)
+    PetscCall(VecSetValue(v, row, 1 + (PetscReal)row / (PetscReal)rows, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(v));
+  PetscCall(VecAssemblyEnd(v));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, 1, &v, &space));
+  PetscCall(MatSetNearNullSpace(B, space));
+  PetscCall(SolveOnLast(B, "near null space"));
+  PetscCall(MatNullSpaceDestroy(&space));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
@@ -288,6 +378,7 @@ int main(int argc, char **argv)
   if (Case("ranks_other")) PetscCall(TestRanksOther());
   if (Case("ranks_flops")) PetscCall(TestRanksFlops());
   if (Case("ranks_again")) PetscCall(TestRanksAgain());
+  if (Case("ranks_empty")) PetscCall(TestRanksEmpty());
   if (Case("ranks_twice")) PetscCall(TestRanksTwice());
   PetscCall(CheckFinalize());
   return 0;
@@ -303,7 +394,8 @@ int main(int argc, char **argv)
          timeoutfactor: 2
          nsize: {{2 3}}
          args: -case {{ranks_elasticity ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
-               ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_flops,ranks_again,ranks_twice}}
+               ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_flops,ranks_again,ranks_twice \
+               ranks_empty}}
       test:
          suffix: aijcusparse
          timeoutfactor: 3

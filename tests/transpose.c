@@ -169,6 +169,57 @@ static PetscErrorCode TestSymmetric(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix with a negative diagonal that is not symmetric, as some rows have no other entry. These rows are in no
+   aggregate, so the coarse matrices are symmetric. The rows are so many that not all levels are gathered */
+static PetscErrorCode TestNegative(void)
+{
+  enum {
+    STEP = 100
+  };
+  Mat      A;
+  Vec      b, x;
+  KSP      ksp;
+  PetscInt its[2], first, last, rows = 0, *row;
+
+  PetscFunctionBeginUser;
+  PetscCall(Create("laplace2d", 72, &A, &b, &x, &ksp));
+  PetscCall(MatScale(A, -1));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(PetscMalloc1(last - first, &row));
+  for (PetscInt k = first; k < last; k++)
+    if (k % STEP == STEP / 2) row[rows++] = k;
+  PetscCall(MatZeroRows(A, rows, row, -4, NULL, NULL));
+  PetscCall(PetscFree(row));
+  for (int transpose = 0; transpose < 2; transpose++) {
+    PetscCall(Solve(ksp, b, x, transpose, "negative"));
+    PetscCall(KSPGetIterationNumber(ksp, &its[transpose]));
+  }
+  PetscCall(Expect(its[1] <= 2 * its[0], "%d iterations transposed, %d as it is", (int)its[1], (int)its[0]));
+  PetscCall(Destroy(&A, &b, &x, &ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC that is reused for other values, before the first transposed system */
+static PetscErrorCode TestReused(void)
+{
+  Mat      A;
+  Vec      b, x;
+  KSP      ksp;
+  PetscInt its[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(Create("convection2d", 30, &A, &b, &x, &ksp));
+  PetscCall(Solve(ksp, b, x, 0, "before"));
+  PetscCall(KSPGetIterationNumber(ksp, &its[0]));
+  PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+  PetscCall(MatScale(A, 20));
+  PetscCall(Solve(ksp, b, x, 1, "reused"));
+  PetscCall(KSPGetIterationNumber(ksp, &its[1]));
+  PetscCall(Expect(its[1] <= 2 * its[0], "%d iterations transposed, %d before", (int)its[1], (int)its[0]));
+  PetscCall(Destroy(&A, &b, &x, &ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of a singular matrix scaled, so that the null spaces of A and A^T differ. b = A^T u for some u */
 static PetscErrorCode TestNullSpace(void)
 {
@@ -294,6 +345,8 @@ int main(int argc, char **argv)
   if (Case("symmetric")) PetscCall(TestSymmetric());
   if (Case("partition_dm")) PetscCall(TestPartition());
   if (Case("null_space")) PetscCall(TestNullSpace());
+  if (Case("negative")) PetscCall(TestNegative());
+  if (Case("reused")) PetscCall(TestReused());
   PetscCall(CheckFinalize());
   return 0;
 }

@@ -501,8 +501,10 @@ static PetscErrorCode TestPairs(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values in a matrix that is scaled: a solver that is kept takes the iterations of a new one */
-static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], const char pc_type[])
+/* New values in a matrix of this type, or of the one that was asked for, that is scaled: a solver that is kept takes the
+   iterations of a new one. The units change a little, and if grows the diagonal entries grow up to six times */
+static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], const char pc_type[], MatType type,
+                                    PetscBool grows)
 {
   const Task t = {p, EACH_ROW, 1};
   Mat        A;
@@ -512,6 +514,7 @@ static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], con
 
   PetscFunctionBeginUser;
   PetscCall(CreateSystem(&t, &A, &b));
+  if (type) PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, &A));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(VecDuplicate(b, &d));
   PetscCall(CreateSolver(A, ksp_type, pc_type, PETSC_FALSE, &ksp[0]));
@@ -522,6 +525,15 @@ static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], con
   PetscCall(VecAssemblyBegin(d));
   PetscCall(VecAssemblyEnd(d));
   PetscCall(MatDiagonalScale(A, d, d));
+  if (grows) {
+    PetscCall(MatGetDiagonal(A, x));
+    for (PetscInt row = first; row < last; row++) PetscCall(VecSetValue(d, row, 5 * Part(row), INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(d));
+    PetscCall(VecAssemblyEnd(d));
+    PetscCall(VecPointwiseMult(d, d, x));
+    PetscCall(MatDiagonalSet(A, d, ADD_VALUES));
+    PetscCall(VecSet(x, 0));
+  }
   PetscCall(CreateSolver(A, ksp_type, pc_type, PETSC_FALSE, &ksp[1]));
   for (int k = 0; k < 2; k++) {
     PetscCall(KSPSolve(ksp[k], b, x));
@@ -580,7 +592,9 @@ int main(int argc, char **argv)
         PetscCall(TestWriting(p, TWO_UNITS, (PetscReal)1e4, solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1,
                               ranks > 1 ? 2 : 1)); /* more iterations: pairs of rows instead of boxes, cut by ranks */
     }
-    if (Case("values_%s", solver->name)) PetscCall(TestNewValues(&cube, solver->ksp, solver->pc));
+    if (Case("values_%s", solver->name)) PetscCall(TestNewValues(&cube, solver->ksp, solver->pc, NULL, PETSC_FALSE));
+    if (Case("values_%s_baij", solver->name))
+      PetscCall(TestNewValues(&cube, solver->ksp, solver->pc, MATBAIJ, PETSC_TRUE));
     if (levels && Case("coupled_%s", solver->name)) PetscCall(TestCoupled(solver->ksp, solver->pc));
     if (levels && Case("mixed_%s", solver->name)) PetscCall(TestMixed(solver->ksp, solver->pc, 1));
     if (levels && Case("step_%s", solver->name)) PetscCall(TestStep(solver->ksp, solver->pc));

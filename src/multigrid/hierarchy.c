@@ -107,7 +107,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->over        = bai->hierarchy->no_over ? 1 : (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
   PetscCall(BAIGetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
-  p->like     = bai->origin ? bai->origin->hierarchy->levels : NULL;
+  p->like     = bai->origin && !bai->apart ? bai->origin->hierarchy->levels : NULL;
   p->longest  = o->levels > 0 || bai->origin ? 0 : BAI_LONGEST_ROW;
   p->resident = (int)(bai->hierarchy->chip && *backend == BAI_BACKEND_CUDA);
   if (*backend == BAI_BACKEND_CUDA) {
@@ -178,8 +178,8 @@ static PetscErrorCode CompareRequest(const BAI *bai, Mat given, const Request *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes new levels. Only now the engine reads the arrays of modes and numbers. Data of a GPU stay there if the levels
-   are on it. Collective if the system is gathered */
+/* Makes new levels, on a rank without rows none. Only now the engine reads the arrays of modes and numbers. Data of a
+   GPU stay there if the levels are on it. Collective */
 static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
 {
   BAIHierarchy        h     = bai->hierarchy;
@@ -256,7 +256,7 @@ static PetscErrorCode RenewLevels(BAI *bai, Mat given, Mat A, const PetscInt gar
     *status = BAIStatusOf(BAI_OK);
     if (h->plan.wanted) PetscCall(ShareWhole(bai, A));
     if (h->chip && h->p.all) *status = BAIStatusOf(BAI_ERR_CHIP); /* which holds whole systems only */
-    else if (h->M.n || h->gathered) PetscCall(CreateLevels(bai, given, garray, status));
+    else PetscCall(CreateLevels(bai, given, garray, status));
     h->setups++;
   } else h->updates++;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -293,7 +293,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
   p.all       = 0;
   p.first     = 0;
   p.longest   = 0;
-  p.like      = bai->origin ? bai->origin->hierarchy->ranks->levels : NULL;
+  p.like      = bai->origin && !bai->apart ? bai->origin->hierarchy->ranks->levels : NULL;
   p.aggregate = (const BAIInt *const *)numbers;
   p.field     = (const BAIInt *)field;
   status      = BAILevelsCreate(h->backend, &M, &p, &R->levels);

@@ -575,8 +575,8 @@ BAI_INLINE uint32_t BAIFitLeads(const BAIFit *fit, BAIIndex row, BAIIndex begin,
 extern "C" {
 #endif
 
-/* Turns the findings of n rows into info and the overcorrection factor over. Levels with parameter like are never
-   Hermitian. BAI_ERR_DIAGONAL if a row is bad */
+/* Turns the findings of n rows into info and the overcorrection factor over. With parameter like, what decides on the
+   course of a cycle is as there: Hermitian or not, and the sign. BAI_ERR_DIAGONAL if a row is bad */
 BAIStatus BAITakeFindings(const BAIFindings *, const BAILevelsParameters *, BAIInt n, BAILevelsInfo *, BAIReal *over);
 
 #if defined(__cplusplus)

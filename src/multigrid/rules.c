@@ -5,18 +5,24 @@
 BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p, BAIInt n, BAILevelsInfo *info,
                           BAIReal *over)
 {
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  BAIStatus     status = BAIStatusOf(BAI_OK);
+  BAILevelsInfo like;
 
-  info->negative  = !p->like && found->other && !found->opposite;
-  info->hermitian = !p->like && (!found->other || info->negative);
-  info->less      = info->negative ? found->more : found->less;
-  info->more      = info->negative ? found->less : found->more;
-  info->largest   = found->most;
-  info->ratio     = n ? sqrt(found->ratio2 / (double)n) : 0;
-  info->norm      = found->norm;
-  info->skew      = found->skew;
-  info->coupled   = found->coupled;
-  *over           = !info->hermitian || info->more > BAI_LEVELS_OTHER_SIGN * info->less ? 1 : p->over;
+  info->negative  = found->other && !found->opposite;
+  info->hermitian = !found->other || info->negative;
+  if (p->like) {
+    BAILevelsInfoGet(p->like, &like);
+    info->negative  = like.negative;
+    info->hermitian = like.hermitian;
+  }
+  info->less    = info->negative ? found->more : found->less;
+  info->more    = info->negative ? found->less : found->more;
+  info->largest = found->most;
+  info->ratio   = n ? sqrt(found->ratio2 / (double)n) : 0;
+  info->norm    = found->norm;
+  info->skew    = found->skew;
+  info->coupled = found->coupled;
+  *over         = !info->hermitian || info->more > BAI_LEVELS_OTHER_SIGN * info->less ? 1 : p->over;
   if (found->bad < n) {
     status     = BAIStatusOf(BAI_ERR_DIAGONAL);
     status.row = (BAIInt)found->bad;

@@ -43,10 +43,11 @@ typedef struct {
 /* Scaling of the matrix of a preconditioner to L A R, see scaling.c */
 typedef struct {
   Vec              left, right; /* diagonals of L and R; NULL: no scaling */
-  Mat              matrix;      /* L A R for values of A in this state; NULL: not made yet */
-  PetscObjectState state, nonzero;
-  Vec              r;        /* L times a right-hand side */
-  PetscBool        smoothed; /* left = right, made smooth by Jacobi steps */
+  Mat              matrix;      /* L A R; NULL: not made yet */
+  BAIVersion       of;          /* version of A that the matrix was made of, */
+  PetscObjectState nonzero;     /* and its nonzero state */
+  Vec              r;           /* L times a right-hand side */
+  PetscBool        smoothed;    /* left = right, made smooth by Jacobi steps */
 } BAIScaling;
 
 /* The data of a PCBAI or PCBAIMG, and the first member of the data of a KSPBAI */
@@ -73,6 +74,8 @@ struct BAI_ {
   BAI     *origin;         /* object whose transpose this is; NULL for objects of users */
   PetscInt origin_setups;  /* set-ups of the origin at the last set-up of this one */
   PetscInt origin_updates; /* updates of the origin at that time */
+  /* A has other values than the levels of the origin, which were not renewed, so these levels copy nothing of them */
+  PetscBool apart;
 
   BAIHierarchy hierarchy; /* NULL for PCBAI */
 

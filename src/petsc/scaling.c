@@ -330,20 +330,21 @@ PetscErrorCode BAIScalingRestore(BAIScaling *s, Mat A, Vec before, PetscBool *is
 /* Gets L A R for the present A, a matrix that s keeps, or A itself without scaling */
 PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
 {
-  PetscObjectState state, nonzero;
+  BAIVersion       now;
+  PetscObjectState nonzero;
 
   PetscFunctionBegin;
   *B = A;
   if (!s->left) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  PetscCall(BAIVersionOf((PetscObject)A, &now));
   PetscCall(MatGetNonzeroState(A, &nonzero));
-  if (s->matrix && nonzero != s->nonzero) PetscCall(MatDestroy(&s->matrix));
-  if (!s->matrix || state != s->state) {
+  if (now.id != s->of.id || nonzero != s->nonzero) PetscCall(MatDestroy(&s->matrix));
+  if (!s->matrix || now.state != s->of.state) {
     if (!s->matrix) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &s->matrix));
     else PetscCall(MatCopy(A, s->matrix, SAME_NONZERO_PATTERN));
     PetscCall(MatDiagonalScale(s->matrix, s->left, s->right));
   }
-  s->state   = state;
+  s->of      = now;
   s->nonzero = nonzero;
   *B         = s->matrix;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -96,15 +96,21 @@ static PetscErrorCode SetNearNullSpace(Mat A, Mat At)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up levels for the transpose of the user's matrix, with the aggregates and damping of its levels */
+/* Sets up levels for the transpose of the user's matrix, with the aggregates and damping of its levels. If a PC that is
+   reused meets its first transposed system after the values have changed, there are only the new ones: then these
+   levels have aggregates and damping of their own */
 static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transposed)
 {
-  const BAIHierarchy h = bai->hierarchy;
-  BAI               *t = bai->transposed;
+  const BAIHierarchy h      = bai->hierarchy;
+  const PetscBool    copied = (PetscBool)(bai->aij && bai->of_aij.id == h->of.id);
+  BAI               *t      = bai->transposed;
+  BAIVersion         now    = bai->of_aij;
 
   PetscFunctionBegin;
   if (!t || !t->hierarchy || !t->hierarchy->ready || t->origin_setups != h->setups || t->origin_updates != h->updates) {
-    PetscCall(GetTransposed(bai, bai->aij && bai->of_aij.id == h->of.id ? bai->aij : given, &t));
+    PetscCall(GetTransposed(bai, copied ? bai->aij : given, &t));
+    if (!copied) PetscCall(BAIVersionOf((PetscObject)given, &now));
+    t->apart = (PetscBool)!BAIVersionsEqual(now, h->of);
     if (!t->hierarchy) PetscCall(BAIHierarchyCreate(t));
     if (t->origin_setups != h->setups) PetscCall(BAIHierarchyReset(t));
     PetscCall(SetNearNullSpace(given, t->aij));
