@@ -607,6 +607,8 @@ int main(int argc, char **argv)
   }
   if (Case("mixed_units_baimg")) PetscCall(TestMixed(KSPGMRES, PCBAIMG, (PetscReal)1e3));
   if (Case("sides_bai")) PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
+  if (Case("halves_wind_bai"))
+    PetscCall(TestWriting(&wind, TWO_UNITS, (PetscReal)1e6, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
   if (Case("sides_baimg"))
     PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPFGMRES, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
   if (Case("growth")) {

@@ -11,7 +11,8 @@
    * Otherwise, if A is Hermitian, w starts as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth. They are dropped
      if A w is not smaller then, such as where one field has a mass that outweighs its couplings.
    * Otherwise L and R give all rows and columns of |L A R| the same sum: R. Sinkhorn, P. Knopp, "Concerning nonnegative
-     matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21, 1967.
+     matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21, 1967. The error that remains after
+     the steps is smooth, and hardly differs on an aggregate.
 */
 #include "baiimpl.h"
 #include "../common/hash.h"
@@ -19,8 +20,7 @@
 
 enum {
   SMOOTHING_STEPS = 20, /* Jacobi steps for w, before inverse iteration */
-  /* steps for L and R; the remaining error is smooth, so that it hardly differs on an aggregate */
-  BALANCING_STEPS = 40
+  BALANCING_STEPS = 40  /* steps for L and R */
 };
 
 static const PetscReal units_defect =
@@ -147,6 +147,39 @@ static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets right to |a_ii|^0, |a_ii|^-1/2 or |a_ii|^-1, which are right if equations, both or unknowns have other units:
+   the one with which the columns of L B R have sums closest to each other, if left gives its rows the sum 1. B has the
+   magnitudes of A. Balancing would correct a unit of many neighbouring rows only slowly */
+static PetscErrorCode BeginBalance(Mat A, Mat B, Vec left, Vec right)
+{
+  Vec       power, column;
+  PetscReal norm, best = PETSC_INFINITY;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(right, &power));
+  PetscCall(VecDuplicate(right, &column));
+  PetscCall(VecSet(right, 1.0));
+  for (int k = 0; k < 3; k++) {
+    if (k == 0) PetscCall(VecSet(power, 1.0));
+    else {
+      PetscCall(MatGetDiagonal(A, power));
+      PetscCall(VecAbs(power));
+      PetscCall(BAIVecSet(power, k == 1 ? BAI_SET_INVERSE_ROOT : BAI_SET_INVERSE));
+    }
+    PetscCall(MatMult(B, power, left));
+    PetscCall(BAIVecSet(left, BAI_SET_INVERSE));
+    PetscCall(MatMultTranspose(B, left, column));
+    PetscCall(VecPointwiseMult(column, column, power));
+    PetscCall(VecNorm(column, NORM_2, &norm)); /* the sum of all entries is the number of rows */
+    if (!(norm < best)) continue;
+    best = norm;
+    PetscCall(VecCopy(power, right));
+  }
+  PetscCall(VecDestroy(&power));
+  PetscCall(VecDestroy(&column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Finds left and right so that all rows and columns of |L A R| have nearly equal sums */
 static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
 {
@@ -154,7 +187,7 @@ static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
 
   PetscFunctionBegin;
   PetscCall(Magnitudes(obj, A, &B));
-  PetscCall(VecSet(right, 1.0));
+  PetscCall(BeginBalance(A, B, left, right));
   for (int step = 0; step < BALANCING_STEPS; step++) {
     PetscCall(MatMult(B, right, left));
     PetscCall(BAIVecSet(left, BAI_SET_INVERSE));
