@@ -517,6 +517,32 @@ static PetscErrorCode TestWatched(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Columns after a transposed system */
+static PetscErrorCode TestAfterTransposed(void)
+{
+  Mat A, B, X;
+  Vec x, b;
+  KSP ksp;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "convection2d", 12, &A));
+  PetscCall(CreateBlock(A, 3, &B));
+  PetscCall(CreateBlock(A, 3, &X));
+  PetscCall(FillBlock(A, B, PETSC_FALSE));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(CreateKSP(A, &ksp));
+  PetscCall(KSPSolveTranspose(ksp, b, x));
+  PetscCall(SolveBlock(ksp, B, X, "after a transposed system"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Blocks whose rows are not those of the matrix are refused, and a solve of another KSP is right. After an error PETSc
  * may still have a column of such a block, so it is not to be destroyed */
 static PetscErrorCode TestSizes(void)
@@ -586,6 +612,7 @@ int main(int argc, char **argv)
   if (Case("changes")) PetscCall(TestChanges("fv1", 0));
   if (Case("changes_convection")) PetscCall(TestChanges("convection2d", 98));
   if (Case("watched")) PetscCall(TestWatched());
+  if (Case("watched_transposed")) PetscCall(TestAfterTransposed());
   if (Case("sizes")) PetscCall(TestSizes());
   PetscCall(CheckFinalize());
   return 0;

@@ -327,7 +327,7 @@ static PetscErrorCode CreateFields(Mat L, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Only the last rank has rows, more of them than are gathered, with a near null space, or with fields that are scaled */
+/* Only the last rank has rows, more of them than are gathered, with a near null space, or with scaled fields */
 static PetscErrorCode TestRanksEmpty(void)
 {
   PetscMPIInt  rank, size;

@@ -501,8 +501,9 @@ static PetscErrorCode TestPairs(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values in a matrix of this type, or of the one that was asked for, that is scaled: a solver that is kept takes the
-   iterations of a new one. The units change a little, and if grows the diagonal entries grow up to six times */
+/* New values in a matrix of this type, or if it is NULL of the one that was asked for, that is scaled: a solver that is
+   kept takes the iterations of a new one. The units change a little, and if grows diagonal entries grow up to six
+   times */
 static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], const char pc_type[], MatType type,
                                     PetscBool grows)
 {

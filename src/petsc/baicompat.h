@@ -86,6 +86,14 @@ typedef PetscOptionItems BAIOptionItems;
     ((ksp)->transpose_solve || (ksp)->transpose.solve_requested ? KSPSolveTranspose : KSPSolve)(ksp, b, x)
 #endif
 
+/* Until 3.18, which has no KSPMatSolveTranspose(), KSPMatSolve() leaves it to the method to forget an earlier
+   KSPSolveTranspose() */
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define BAIBeginMatSolve(ksp) ((void)((ksp)->transpose_solve = PETSC_FALSE))
+#else
+  #define BAIBeginMatSolve(ksp) ((void)(ksp))
+#endif
+
 /* Describes a PETSc of this release, as "PETSc 3.18 (complex scalars of double precision, 32-bit indices)", by the
    properties that libraries cannot mix; index is the size of a PetscInt in bytes */
 static inline PetscErrorCode BAIVariantName(PetscDataType scalar, PetscDataType real, size_t index, char name[128])

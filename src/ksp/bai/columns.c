@@ -151,6 +151,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   PetscBool          bcgs, takes  = PETSC_FALSE;
 
   PetscFunctionBegin;
+  BAIBeginMatSolve(ksp);
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(CheckSizes(A, B, X));
   PetscCall(MatGetSize(B, NULL, &count));
