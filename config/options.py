@@ -403,8 +403,7 @@ with the other one.
 
 A value out of range is an error that names the option, the value and the range, and changes nothing. Getters return the
 value that was set, but `KSPBAIGetMethod()` the method that runs; the view shows the value that was chosen for 0 or
-auto. Setters ignore a `KSP` or `PC` of another
-type; getters report an error.'''
+auto. Setters ignore a `KSP` or `PC` of another type; getters report an error.'''
     parts = [intro] + [
         what + ': ' + ' · '.join(f'[{o.field}](#{section(o)})' for o in part)
         for what, part in (

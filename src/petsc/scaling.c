@@ -147,9 +147,10 @@ static PetscErrorCode Magnitudes(PetscObject obj, Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets right to |a_ii|^0, |a_ii|^-1/2 or |a_ii|^-1, which are right if equations, both or unknowns have other units:
-   the one with which the columns of L B R have sums closest to each other, if left gives its rows the sum 1. B has the
-   magnitudes of A. Balancing would correct a unit of many neighbouring rows only slowly */
+/* Sets right to a power of |a_ii|: 0 fits if the equations have different units, -1 if the unknowns have, and -1/2 if
+   each equation has the unit of its unknown. If left gives the rows of L B R the sum 1, the best power makes the sums
+   of its columns most equal. B has the magnitudes of A. Balancing would correct a unit of many neighbouring rows only
+   slowly */
 static PetscErrorCode BeginBalance(Mat A, Mat B, Vec left, Vec right)
 {
   Vec       power, column;

@@ -104,12 +104,13 @@ static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transpose
   const BAIHierarchy h      = bai->hierarchy;
   const PetscBool    copied = (PetscBool)(bai->aij && bai->of_aij.id == h->of.id);
   BAI               *t      = bai->transposed;
-  BAIVersion         now    = bai->of_aij;
+  BAIVersion         now;
 
   PetscFunctionBegin;
   if (!t || !t->hierarchy || !t->hierarchy->ready || t->origin_setups != h->setups || t->origin_updates != h->updates) {
     PetscCall(GetTransposed(bai, copied ? bai->aij : given, &t));
-    if (!copied) PetscCall(BAIVersionOf((PetscObject)given, &now));
+    if (copied) now = bai->of_aij;
+    else PetscCall(BAIVersionOf((PetscObject)given, &now));
     t->apart = (PetscBool)!BAIVersionsEqual(now, h->of);
     if (!t->hierarchy) PetscCall(BAIHierarchyCreate(t));
     if (t->origin_setups != h->setups) PetscCall(BAIHierarchyReset(t));

@@ -129,10 +129,10 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
    Notes:
    The unknowns of an aggregate share one value on the coarse level, which makes the couplings between aggregates too
    strong there: by a factor of 2 on a grid whose points are aggregated two by two. If the matrix is Hermitian, these
-   couplings are divided by up to this factor, unless the magnitudes of the couplings with the sign of the diagonal have
-   a sum of more than half of that of the others. `KSPBAI` switches overcorrection off if it makes the cycle indefinite.
-   With near-null-space vectors the coarse matrices stay $P^H A P$, and the corrections are multiplied by min(over,
-   1.4).
+   couplings are divided by up to this factor. They are not if the matrix has large couplings with the sign of the
+   diagonal: if the sum of their magnitudes exceeds half of the sum for all other couplings. `KSPBAI` does without
+   overcorrection if it makes the cycle indefinite. With near-null-space vectors the coarse matrices stay $P^H A P$, and
+   the corrections are multiplied by min(over, 1.4).
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
