@@ -18,6 +18,8 @@ typedef struct {
   void (*Destroy)(BAILevelsState);
   /* see BAILevelsStoreMatrix() */
   BAIStatus (*StoreMatrix)(const BAIMatrix *, const BAIPart *, int device, void *stream);
+  /* see BAILevelsLookAtFields() */
+  BAIStatus (*LookAtFields)(const BAIMatrix *, const BAIPoints *, int device, void *stream, BAIFieldLook *);
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) BAIStatus (*name)(BAILevelsState parameters);
 #include "ops.def"
 } BAILevelsOps;

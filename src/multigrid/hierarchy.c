@@ -107,6 +107,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->over        = bai->hierarchy->no_over ? 1 : (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
   PetscCall(BAIGetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
+  if (bai->hierarchy->chip || (!p->modes && bai->hierarchy->fields.use == BAI_FIELDS_TOGETHER)) p->fields = 1;
   p->like     = bai->origin && !bai->apart ? bai->origin->hierarchy->levels : NULL;
   p->longest  = o->levels > 0 || bai->origin ? 0 : BAI_LONGEST_ROW;
   p->resident = (int)(bai->hierarchy->chip && *backend == BAI_BACKEND_CUDA);
@@ -404,7 +405,7 @@ PetscErrorCode BAIHierarchyMake(BAI *bai, Mat A, PetscBool scaled, int *done)
   BAIStatus      mine  = BAIStatusOf(BAI_OK);
   PetscLogDouble start, end;
   int            work = BAI_WORK_NONE, bad = 0;
-  PetscBool      fits, none                = PETSC_FALSE;
+  PetscBool      fits, none = PETSC_FALSE, others = PETSC_FALSE;
   PetscErrorCode code;
   PetscObjectId  id;
 
@@ -413,10 +414,12 @@ PetscErrorCode BAIHierarchyMake(BAI *bai, Mat A, PetscBool scaled, int *done)
   PetscCall(h->ready ? BAICheckAssembled(bai->obj, A) : BAICheckMatrix(bai->obj, A));
   PetscCall(BAIConvert(bai, A, &A));
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
-  if (!scaled && (!h->ready || id != h->of.id)) {
-    if (!bai->origin) PetscCall(BAIScalingReset(&h->scaling));
-    PetscCall(BAIFieldsFind(bai, given, A));
+  if (!scaled) PetscCall(BAIFieldsFind(bai, given, A, &others));
+  if (others && h->ready) {
+    PetscCall(PetscInfo(bai->obj, "New levels: the new values couple the fields otherwise\n"));
+    h->ready = PETSC_FALSE;
   }
+  if (!scaled && !bai->origin && (!h->ready || id != h->of.id)) PetscCall(BAIScalingReset(&h->scaling));
   PetscCall(BAIScalingGetMatrix(&h->scaling, A, &A));
   PetscCall(FindWork(bai, given, A, &r, &work));
   h->change      = bai->change;

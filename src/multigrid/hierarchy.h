@@ -12,14 +12,20 @@ enum {
   BAI_CHIP_NONZEROS = 4194304 /* matrices with more entries are not tried on the chip: GPUs hold up to 3 million */
 };
 
-/* The fields of a matrix with coupled fields and no near null space attached, on which constants are taken, see
-   modes.c */
+/* How set-up treats the fields of a matrix with a block size and no near null space attached, see fields.c */
+typedef enum {
+  BAI_FIELDS_APART,     /* an aggregate has unknowns of one field */
+  BAI_FIELDS_CONSTANTS, /* an aggregate has points, and a constant on each field is the near null space */
+  BAI_FIELDS_TOGETHER   /* an aggregate has any unknowns, as without a block size */
+} BAIFieldsUse;
+
 typedef struct {
-  int       count;     /* 0: no such fields */
-  PetscBool dependent; /* the entries between fields outweigh the diagonal */
-  PetscBool looked;    /* fields were looked for, as the matrix has several and no near null space */
-  PetscReal ratio;     /* BAILevelsInfo.ratio of the levels that were then made, or -1 if they are not made yet */
-  Vec       constant[BAI_LEVELS_MODES];
+  BAIFieldsUse use;
+  PetscBool    dependent; /* the entries between fields outweigh the diagonal */
+  PetscBool    looked;    /* the coupling of fields was looked at, as there are several, and no near null space */
+  BAIVersion   of;        /* version of the user's matrix at that time */
+  int          count;     /* of the constants, 0 unless use is BAI_FIELDS_CONSTANTS */
+  Vec          constant[BAI_LEVELS_MODES];
 } BAIFields;
 
 typedef struct {
@@ -172,11 +178,12 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 
+/* fields.c */
+PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIFieldsReset(BAIFields *);
+
 /* modes.c */
 PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, uint64_t *);
-PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat);
-PETSC_INTERN PetscErrorCode BAIFieldsReset(BAIFields *);
-PETSC_INTERN PetscErrorCode BAIFieldsChange(const BAIFields *, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int, Vec[]);
 
 /* ranks.c */

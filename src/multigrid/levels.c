@@ -132,6 +132,13 @@ BAIStatus BAILevelsStoreMatrix(BAIBackend backend, const BAIMatrix *matrix, cons
                                         : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
+BAIStatus BAILevelsLookAtFields(BAIBackend backend, const BAIMatrix *matrix, const BAIPoints *points, int device,
+                                void *stream, BAIFieldLook look[])
+{
+  return backends[backend]->LookAtFields ? backends[backend]->LookAtFields(matrix, points, device, stream, look)
+                                         : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
 BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevels *levels)
 {
   BAILevels new = calloc(1, sizeof(*new));

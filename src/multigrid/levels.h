@@ -59,16 +59,17 @@ enum {
   BAI_LEVELS_BLOCK    = 128, /* largest number of rows of a block */
   BAI_LEVELS_MODES    = 8,   /* largest number of near-null-space vectors, and of unknowns of a point with such
                                 vectors */
+  BAI_LEVELS_FIELDS   = 32,  /* largest number of unknowns of a point that BAILevelsLookAtFields() compares */
   BAI_LEVELS_COARSEST = 128, /* a level of at most this number of rows is the last, and is solved exactly */
 
   BAI_SINGLE_IN_RANGE  = -1, /* value of BAILevelsParameters.single */
   BAI_SINGLE_HERMITIAN = -2
 };
 
-/* A numbering of rows as points of a grid of m[0] x m[1] x m[2] in natural ordering, whose first row is point number
-   skip. m[0] is 0 without a grid */
+/* A numbering of rows as the unknowns of points of a grid of m[0] x m[1] x m[2] in natural ordering, where the unknowns
+   of a point follow each other, and the first rows are those of point number skip. m[0] is 0 without a grid */
 typedef struct {
-  BAIInt m[3], skip;
+  BAIInt m[3], skip, unknowns;
 } BAINumbering;
 
 /* Stages of a set-up: aggregates, coarse matrices, the data of the cycle, and the inverse of the last level */
@@ -139,7 +140,7 @@ typedef struct {
   int          distributed; /* the first ones, which are divided among several ranks */
   BAILevelInfo level[BAI_LEVELS_MOST];
   const char  *stop;          /* reason for the end of coarsening */
-  BAINumbering grid;          /* numbering of the finest level */
+  BAINumbering grid;          /* numbering of the finest level, or of a rank's part of it */
   int          resident;      /* the matrix is on the chip: there is one level, and no cycle */
   int          exact;         /* the last level is solved exactly; otherwise it is smoothed */
   int          hermitian;     /* a_ij = conj(a_ji) up to rounding, and the diagonal is positive, or negative, in all
@@ -199,6 +200,26 @@ typedef struct {
 /* Stores the rows of a matrix as a part, in memory where the backend works. Asynchronous on a device, but ghost may be
    changed at once */
 BAIStatus BAILevelsStoreMatrix(BAIBackend, const BAIMatrix *, const BAIPart *, int device, void *stream);
+
+/* The points of a matrix, each with this number of consecutive unknowns; weight is that of the unknowns of a field */
+typedef struct {
+  int           fields;
+  BAIInt        longest; /* rows with more entries are not looked at */
+  const BAIInt *ghost;   /* global numbers of ghosts, on the host */
+  BAIReal       weight[BAI_LEVELS_FIELDS];
+} BAIPoints;
+
+/* Couplings of a field, as sums over its rows; the first two are set for at most BAI_LEVELS_MODES fields */
+typedef struct {
+  double square[BAI_LEVELS_MODES]; /* of |a_ij|^2, by the field of column j */
+  double left[BAI_LEVELS_MODES];   /* of |s| / |a_ii|, where s is the sum of a_ij over the columns of a field */
+  double diagonal, diagonal2;      /* of |a_ii|, and of its square */
+  double bound;                    /* number of rows that are bound to other fields, see BAIFieldLookAt() */
+} BAIFieldLook;
+
+/* Returns the couplings of each field. The matrix lies where the backend works. Waits */
+BAIStatus BAILevelsLookAtFields(BAIBackend, const BAIMatrix *, const BAIPoints *, int device, void *stream,
+                                BAIFieldLook look[]);
 
 /*
    Sets up levels of a matrix in the memory where its arrays lie. The matrix is copied only if it has ghosts, so its

@@ -339,7 +339,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   all->exact       = R->rest && R->info.exact;
   all->hermitian   = h->hermitian;
   all->single      = R->count ? R->agreed.single : R->info.single;
-  all->grid        = R->info.grid;
+  all->grid        = R->count ? info.grid : R->info.grid;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -213,7 +213,7 @@ BAI_INLINE void BAIGridAdd(BAIGridLook *look, int d, int is, double w)
   look->most[d]  = is && w > look->most[d] ? w : look->most[d];
 }
 
-/* Adds the couplings of a row of a grid to its neighbours to look */
+/* Adds the couplings of a row of a grid to its neighbours of the same field to look */
 BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIIndex row, BAIGridLook *look)
 {
   BAIInt at[3];
@@ -226,7 +226,7 @@ BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIInd
 
     if (A->j[k] == row || w == 0) continue;
     coupled = 1;
-    if (A->j[k] >= A->n) continue;
+    if (A->j[k] >= A->n || !BAIGridIsOneField(grid, row, A->j[k])) continue;
     if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look->other = 1;
     axis = BAIGridAxis(offset);
     BAIGridAdd(look, 0, axis == 0, w);
@@ -240,14 +240,15 @@ BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIInd
 BAI_INLINE int BAIGridRows(const BAINumbering *grid, const BAIBox *box, const BAINumbering *next, BAIIndex n,
                            BAIIndex c, BAIIndex row[BAI_GRID_BOX])
 {
-  const BAIInt number = c + next->skip, x0 = number % next->m[0] * box->m[0],
-               y0 = number / next->m[0] % next->m[1] * box->m[1], z0 = number / next->m[0] / next->m[1] * box->m[2];
+  const BAIInt point = BAIGridPoints(grid, c), number = point + next->skip, x0 = number % next->m[0] * box->m[0],
+               y0 = number / next->m[0] % next->m[1] * box->m[1], z0 = number / next->m[0] / next->m[1] * box->m[2],
+               unknowns = grid->unknowns, field = c - point * unknowns;
   int count = 0;
 
   for (BAIInt z = z0; z < z0 + box->m[2] && z < grid->m[2]; z++) {
     for (BAIInt y = y0; y < y0 + box->m[1] && y < grid->m[1]; y++) {
       for (BAIInt x = x0; x < x0 + box->m[0] && x < grid->m[0]; x++) {
-        const BAIInt r = (z * grid->m[1] + y) * grid->m[0] + x - grid->skip;
+        const BAIInt r = ((z * grid->m[1] + y) * grid->m[0] + x - grid->skip) * unknowns + field;
 
         if (r >= 0 && r < n) row[count++] = (BAIIndex)r;
       }

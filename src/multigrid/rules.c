@@ -57,20 +57,20 @@ static void GridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
   m[2] = plane ? n / plane : 1;
 }
 
-/* Sets grid to what the offsets of such a row show: the grid of this rank's n rows or, if the grid of all rows has
-   other lines or planes, the part of that one that contains these rows */
+/* Sets grid to what the offsets of such a row show: the grid of this rank's n points or, if the grid of all points has
+   other lines or planes, the part of that one that contains these points */
 static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const BAIInt *offset, BAINumbering *grid)
 {
   BAIInt m[3], slab;
 
-  *grid = (BAINumbering){.m = {0}};
+  *grid = (BAINumbering){.unknowns = p->fields};
   GridOfRow(n, count, offset, grid->m);
   if (!p->all) return;
-  GridOfRow(p->all, count, offset, m);
+  GridOfRow(p->all / p->fields, count, offset, m);
   slab = m[2] > 1 ? m[0] * m[1] : m[0];
   if (!m[0] || (grid->m[0] == m[0] && (m[2] == 1 || grid->m[1] == m[1])) || n < 2 * slab) return;
   /* without whole lines or planes */
-  grid->skip                = p->first % slab;
+  grid->skip                = p->first / p->fields % slab;
   grid->m[0]                = m[0];
   grid->m[1]                = m[1];
   grid->m[2]                = 1;
@@ -81,26 +81,27 @@ static void GridOfPart(BAIInt n, const BAILevelsParameters *p, int count, const 
 int BAIGridFind(BAIInt n, const BAILevelsParameters *p, BAIInt begin, BAIInt rows, const BAIInt *i, const BAIInt *j,
                 const BAIScalar *a, BAINumbering *grid)
 {
-  BAIInt offset[BAI_GRID_ROW];
-  int    most = 0;
+  const int none = p->no_grid || (p->field && (p->above || !p->given)); /* fields may not be numbered in turn */
+  BAIInt    offset[BAI_GRID_ROW];
+  int       most = 0;
 
   *grid = (BAINumbering){.m = {0}};
-  for (BAIInt r = 0; r < rows && i[r + 1] - i[r] <= BAI_GRID_ROW && !p->no_grid; r++) {
+  for (BAIInt r = 0; r < rows && i[r + 1] - i[r] <= BAI_GRID_ROW && !none; r++) {
     int count = 0;
 
     for (BAIInt k = i[r] - i[0]; k < i[r + 1] - i[0]; k++) {
       const BAIInt ahead = j[k] - (begin + r);
       int          at;
 
-      if (ahead <= 0 || j[k] >= n || a[k] == (BAIScalar)0) continue;
-      for (at = count++; at > 0 && offset[at - 1] > ahead; at--) offset[at] = offset[at - 1];
-      offset[at] = ahead;
+      if (ahead <= 0 || j[k] >= n || ahead % p->fields || a[k] == (BAIScalar)0) continue;
+      for (at = count++; at > 0 && offset[at - 1] > ahead / p->fields; at--) offset[at] = offset[at - 1];
+      offset[at] = ahead / p->fields;
     }
     if (count <= most) continue;
     most = count;
-    GridOfPart(n, p, count, offset, grid);
+    GridOfPart(n / p->fields, p, count, offset, grid);
   }
-  return most > 0 || p->no_grid;
+  return most > 0 || none;
 }
 
 BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)
@@ -118,7 +119,7 @@ BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)
   return m;
 }
 
-/* Rows of a line or plane across the slowest direction, which are consecutive */
+/* Points of a line or plane across the slowest direction, which are consecutive */
 static BAIInt Slab(const BAINumbering *grid)
 {
   return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
@@ -127,8 +128,8 @@ static BAIInt Slab(const BAINumbering *grid)
 void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIBox *box)
 {
   double mean[3] = {0, 0, 0}, most = 0;
-  /* Otherwise the rows of a box might not be consecutive */
-  int fits = !look->other && (!grid->skip || n >= 2 * Slab(grid));
+  /* Otherwise the boxes of a rank might not be consecutive */
+  int fits = !look->other && (!grid->skip || BAIGridPoints(grid, n) >= 2 * Slab(grid));
 
   for (int d = 0; d < 3; d++) {
     box->m[d] = 1;
@@ -144,10 +145,10 @@ void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, B
 
 BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIBox *boxes, BAIInt n, BAINumbering *next)
 {
-  const BAIInt *box = boxes->m, end[2] = {grid->skip, grid->skip + n - 1};
+  const BAIInt *box = boxes->m, end[2] = {grid->skip, grid->skip + BAIGridPoints(grid, n) - 1};
   BAIInt        number[2];
 
-  *next = (BAINumbering){.m = {0}};
+  *next = (BAINumbering){.unknowns = grid->unknowns};
   for (int d = 0; d < 3; d++) next->m[d] = (grid->m[d] + box[d] - 1) / box[d];
   const BAIInt line = next->m[0], plane = next->m[0] * next->m[1];
 
@@ -162,5 +163,5 @@ BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIBox *boxes, BAIInt n, B
     else number[e] += line * (y / box[1]) + x / box[0];
   }
   next->skip = number[0];
-  return number[1] - number[0] + 1;
+  return (number[1] - number[0] + 1) * grid->unknowns;
 }

@@ -386,21 +386,35 @@ typedef struct {
   BAIInt m[3];
 } BAIBox;
 
-/* Sets at to the coordinates of a row on a grid */
+/* The point of a row, or the number of points of n rows */
+BAI_INLINE BAIInt BAIGridPoints(const BAINumbering *grid, BAIInt n)
+{
+  return grid->unknowns > 1 ? n / grid->unknowns : n;
+}
+
+/* Whether two rows of a grid belong to the same field: the same unknown of their points */
+BAI_INLINE int BAIGridIsOneField(const BAINumbering *grid, BAIInt row, BAIInt other)
+{
+  return grid->unknowns <= 1 || (other - row) % grid->unknowns == 0;
+}
+
+/* Sets at to the coordinates of the point of a row on a grid */
 BAI_INLINE void BAIGridAt(const BAINumbering *grid, BAIInt row, BAIInt at[3])
 {
-  const BAIInt number = row + grid->skip, line = number / grid->m[0];
+  const BAIInt number = BAIGridPoints(grid, row) + grid->skip, line = number / grid->m[0];
 
   at[0] = number % grid->m[0];
   at[1] = line % grid->m[1];
   at[2] = line / grid->m[1];
 }
 
-/* Returns in offset the offset of the row other from a row at this point of a grid, and whether it is a neighbour or
-   the row itself. Assuming a neighbour, it needs no division, and is the only one that leads to a point of the grid */
+/* Returns in offset the offset of the point of another row of the same field from a row at this point of a grid, and
+   whether it is a neighbour or the row itself. Assuming a neighbour, it needs no division by the sizes of the grid, and
+   is the only one that leads to a point of the grid */
 BAI_INLINE int BAIGridOffset(const BAINumbering *grid, const BAIInt at[3], BAIInt row, BAIInt other, int offset[3])
 {
-  const BAIInt line = grid->m[0], plane = grid->m[0] * grid->m[1], ahead = other - row;
+  const BAIInt line = grid->m[0], plane = grid->m[0] * grid->m[1],
+               ahead    = grid->unknowns > 1 ? (other - row) / grid->unknowns : other - row;
   const int    z        = ahead > plane / 2 ? 1 : -ahead > plane / 2 ? -1 : 0;
   const BAIInt in_plane = ahead - z * plane;
   const int    y        = in_plane > line / 2 ? 1 : -in_plane > line / 2 ? -1 : 0;
@@ -463,12 +477,6 @@ BAI_INLINE BAIGridLook BAIGridLookTogether(const BAIGridLook *a, const BAIGridLo
   both.alone += b->alone;
   both.other |= b->other;
   return both;
-}
-
-/* Whether the couplings of a level determine boxes as its aggregates */
-BAI_INLINE int BAIGridIsLookedAt(int fields, const BAINumbering *grid)
-{
-  return grid->m[0] && fields == 1;
 }
 
 /* Whether boxes are larger than single points, and so serve as aggregates */

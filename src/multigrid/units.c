@@ -79,41 +79,14 @@ static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes new levels, and forgets the scaling, if new values couple the fields so differently that other constants are
-   taken, see modes.c; done becomes BAI_WORK_NEW then. That takes products, so it is looked at only if the ratio of
-   BAI_UNITS_RATIO has changed by a tenth, a choice that was not tuned. Collective */
-static PetscErrorCode RenewFields(BAI *bai, Mat given, int *done)
-{
-  const PetscReal    change = (PetscReal)1.1;
-  const BAIHierarchy h      = bai->hierarchy;
-  BAIFields *const   f      = &h->fields;
-  PetscReal          ratio;
-  PetscBool          others;
-  Mat                A;
-
-  PetscFunctionBegin;
-  if (h->jacobi || !f->looked || f->ratio < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetRatio(bai, &ratio));
-  if (PetscIsInfReal(ratio) || (ratio <= change * f->ratio && f->ratio <= change * ratio))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIConvert(bai, given, &A));
-  PetscCall(BAIFieldsChange(f, A, &others));
-  f->ratio = ratio;
-  if (!others) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(bai->obj, "New levels: the new values couple the fields otherwise\n"));
-  h->ready = PETSC_FALSE;
-  PetscCall(BAIHierarchyMake(bai, given, PETSC_FALSE, done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes new levels of the scaled matrix if the units of the matrix require it, see ../petsc/scaling.c */
 static PetscErrorCode Scale(BAI *bai, Mat given)
 {
   enum {
     STEPS = 4 /* log-normal coefficients in 2D need three, the other problems tried need one */
   };
-  const BAIHierarchy h      = bai->hierarchy;
-  const PetscInt     fields = (PetscInt)h->p.fields;
+  const BAIHierarchy h = bai->hierarchy;
+  PetscInt           fields;
   Mat                A, fixed = NULL;
   Vec                before;
   PetscBool          good = PETSC_FALSE, restored;
@@ -125,6 +98,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   PetscCall(GetRatio(bai, &ratio));
   if (!(ratio > (PetscReal)BAI_UNITS_RATIO) || PetscIsInfReal(ratio)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
+  PetscCall(MatGetBlockSize(A, &fields));
   PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj, "The levels belong to the matrix with its %s scaled\n",
@@ -158,7 +132,6 @@ static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
   const BAIScaling *scaling = &bai->hierarchy->scaling;
 
   PetscFunctionBegin;
-  if (done != BAI_WORK_NONE) PetscCall(RenewFields(bai, given, &done));
   if (done == BAI_WORK_VALUES || (done == BAI_WORK_NEW && scaling->left)) PetscCall(RenewUnits(bai, given, &done));
   if (done != BAI_WORK_NEW || scaling->left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Scale(bai, given));
@@ -179,8 +152,6 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscFunctionBegin;
   code = BAIHierarchyMake(bai, A, PETSC_FALSE, &done);
   if (!code) code = SetUpUnits(bai, A, done);
-  if (!code && bai->hierarchy->fields.looked && bai->hierarchy->fields.ratio < 0)
-    code = GetRatio(bai, &bai->hierarchy->fields.ratio);
   if (code) bai->hierarchy->ready = PETSC_FALSE;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

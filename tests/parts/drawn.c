@@ -138,6 +138,18 @@ static void DrawOptions(Dice *dice, System *s)
   }
 }
 
+/* Every third system has several unknowns in each point, of which each is coupled to the same unknown of other points,
+   and in most of them to the other unknowns of the point */
+static void DrawFields(System *s)
+{
+  const PetscReal bonds[] = {0, (PetscReal)0.1, 1, 30};
+  Dice            dice    = RowDice(s->seed, 8, 0);
+
+  s->fields = OneIn(&dice, 3) ? 2 + SmallInt(&dice, 0, 9) : 1;
+  s->bond   = s->fields > 1 ? bonds[Below(&dice, PETSC_STATIC_ARRAY_LENGTH(bonds))] : 0;
+  s->n -= s->n % s->fields;
+}
+
 void DrawSystem(System *s, int seed, const char backend[])
 {
   const int    digits = PetscDefined(USE_REAL_SINGLE) ? FLT_DIG : DBL_DIG;
@@ -175,13 +187,15 @@ void DrawSystem(System *s, int seed, const char backend[])
   for (int face = 0; face < 2; face++) {
     if (strstr(s->options[face], "_overlap")) s->n %= 300; /* each block may be extended by all other rows */
   }
+  DrawFields(s);
 }
 
-/* Columns of a row that are off its diagonal, perhaps some of them twice */
-static PetscInt Columns(const System *s, PetscInt row, Dice *dice, PetscInt col[])
+/* Points that a point is coupled to, perhaps to some of them twice */
+static PetscInt Points(const System *s, PetscInt row, Dice *dice, PetscInt col[])
 {
-  const PetscInt n = s->n, line = PetscMax(1, (PetscInt)PetscSqrtReal((PetscReal)n)), first = row - row % s->degree;
-  PetscInt       count = 0;
+  const PetscInt n = s->n / s->fields, line = PetscMax(1, (PetscInt)PetscSqrtReal((PetscReal)n)),
+                 first = row - row % s->degree;
+  PetscInt count       = 0;
 
   if (n < 2) return 0;
   switch (s->pattern) {
@@ -231,6 +245,18 @@ static PetscInt Columns(const System *s, PetscInt row, Dice *dice, PetscInt col[
   return count;
 }
 
+/* Columns of a row that are off its diagonal, perhaps some of them twice; the last ones, other unknowns of its point */
+static PetscInt Columns(const System *s, PetscInt row, Dice *dice, PetscInt col[])
+{
+  const PetscInt field = row % s->fields;
+  PetscInt       count = Points(s, row / s->fields, dice, col);
+
+  for (PetscInt k = 0; k < count; k++) col[k] = col[k] * s->fields + field;
+  for (PetscInt f = 0; f < s->fields && s->bond > 0; f++)
+    if (f != field) col[count++] = row - field + f;
+  return count;
+}
+
 static PetscScalar Value(const System *s, Dice *dice)
 {
   PetscReal size = Unit(dice);
@@ -246,16 +272,17 @@ static PetscScalar Value(const System *s, Dice *dice)
 /* Rows of a rank */
 static PetscInt LocalRows(const System *s, PetscMPIInt rank, PetscMPIInt size)
 {
-  Dice     dice  = RowDice(s->seed, 1, 0);
-  PetscInt begin = 0, end = 0;
+  const PetscInt n     = s->n / s->fields;
+  Dice           dice  = RowDice(s->seed, 1, 0);
+  PetscInt       begin = 0, end = 0;
 
   if (s->split == SPLIT_ONE) return rank == s->which % size ? s->n : 0;
-  if (s->split == SPLIT_EVEN) return s->n / size + (rank < s->n % size);
+  if (s->split == SPLIT_EVEN) return s->fields * (n / size + (rank < n % size));
   for (PetscMPIInt r = 0; r <= rank; r++) {
     begin = end;
-    end   = r == size - 1 ? s->n : begin + Below(&dice, s->n - begin + 1);
+    end   = r == size - 1 ? n : begin + Below(&dice, n - begin + 1);
   }
-  return end - begin;
+  return s->fields * (end - begin);
 }
 
 /* Positive numbers, 10 to the power of -spread ... spread, or all the same */
@@ -292,7 +319,7 @@ PetscErrorCode CreateSystemMat(System *s)
   m = LocalRows(s, rank, ranks);
   PetscCallMPI(MPI_Scan(&m, &end, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   begin = end - m;
-  PetscCall(PetscMalloc1(s->n + 2 * s->degree + 4, &col));
+  PetscCall(PetscMalloc1(s->n + 2 * s->degree + 4 + s->fields, &col));
   for (PetscInt row = begin; row < end; row++) {
     Dice dice = RowDice(s->seed, 2, row);
 
@@ -302,16 +329,17 @@ PetscErrorCode CreateSystemMat(System *s)
   count = 0;
   for (PetscInt row = begin; row < end; row++) {
     Dice           dice = RowDice(s->seed, 2, row);
-    const PetscInt cols = Columns(s, row, &dice, col);
+    const PetscInt cols = Columns(s, row, &dice, col), bonds = s->bond > 0 ? s->fields - 1 : 0;
 
     for (PetscInt k = 0; k <= cols; k++, count++) {
       i[count] = row;
       j[count] = k < cols ? col[k] : row;
-      v[count] = k < cols ? Value(s, &dice) : 0;
+      v[count] = k < cols - bonds ? Value(s, &dice) : k < cols ? -s->bond : 0;
     }
   }
   PetscCall(MatCreate(PETSC_COMM_WORLD, &s->A));
   PetscCall(MatSetSizes(s->A, m, m, s->n, s->n));
+  PetscCall(MatSetBlockSize(s->A, s->fields));
   PetscCall(MatSetType(s->A, MATAIJ));
   PetscCall(MatSetPreallocationCOO(s->A, count, i, j));
   PetscCall(MatSetValuesCOO(s->A, v, INSERT_VALUES));
@@ -430,14 +458,14 @@ PetscErrorCode NormOf(Vec v, PetscReal *norm)
 PetscErrorCode TellSystem(const System *s)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                        "  system: %" PetscInt_FMT " rows, %s of %" PetscInt_FMT
-                        "%s%s%s, dominance %g, scales %g and %g, spread %g, rtol %g, atol %g, max_it %" PetscInt_FMT
-                        "%s%s\n",
-                        s->n, patterns[s->pattern], s->degree, s->symmetric ? ", symmetric" : "",
-                        s->signs ? ", signs" : "", s->uneven ? ", uneven" : "", (double)s->dominance, (double)s->scale,
-                        (double)s->rhs_scale, (double)s->spread, (double)s->rtol, (double)s->atol, s->max_it,
-                        s->guess ? ", a guess" : "", s->norm_none ? ", no norm" : ""));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD,
+                "  system: %" PetscInt_FMT " rows, %" PetscInt_FMT " fields of bond %g, %s of %" PetscInt_FMT
+                "%s%s%s, dominance %g, scales %g and %g, spread %g, rtol %g, atol %g, max_it %" PetscInt_FMT "%s%s\n",
+                s->n, s->fields, (double)s->bond, patterns[s->pattern], s->degree, s->symmetric ? ", symmetric" : "",
+                s->signs ? ", signs" : "", s->uneven ? ", uneven" : "", (double)s->dominance, (double)s->scale,
+                (double)s->rhs_scale, (double)s->spread, (double)s->rtol, (double)s->atol, s->max_it,
+                s->guess ? ", a guess" : "", s->norm_none ? ", no norm" : ""));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  options:%s%s\n", s->options[0], s->options[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

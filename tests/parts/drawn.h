@@ -39,11 +39,13 @@ typedef enum {
 typedef struct {
   int         seed;
   PetscInt    n, degree, which; /* rows; couplings of a row, about; the row that has many, or the rank */
+  PetscInt    fields;           /* unknowns of a point: the block size */
   Pattern     pattern;
   Split       split;
   Rhs         rhs;
   PetscBool   symmetric, signs, uneven, guess, norm_none, levels; /* levels: KSPBAI has them */
   PetscReal   dominance, spread, scale, rhs_scale, rtol, atol;
+  PetscReal   bond; /* size of the couplings of the unknowns of a point, or 0 */
   PetscInt    max_it;
   BAIMode     mode;
   const char *backend;

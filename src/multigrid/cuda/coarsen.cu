@@ -63,7 +63,7 @@ static BAIStatus AggregateBoxes(BAILevelsState state, bool alone, BAIDeviceLevel
   }
   FillBoxes<<<BAIGrid(m, THREADS), THREADS, 0, stream>>>(boxes, L->A, L->aggregate, L->listed);
   CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return state->field ? BAINumber(state, m, 1, (int)state->p.fields, NULL, state->field) : BAIStatusOf(BAI_OK);
 }
 
 /* A matching of a matrix. If rows is not NULL, the host does not know the numbers of its rows and entries: the last
@@ -451,7 +451,7 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *
   BAIInt largest;
   bool   alone = false;
 
-  if (BAIGridIsLookedAt((int)state->p.fields, &L->grid)) BAITry(BAIDeviceBoxes(state, L->A, L->grid, &L->box, &alone));
+  if (L->grid.m[0]) BAITry(BAIDeviceBoxes(state, L->A, L->grid, &L->box, &alone));
   if (BAIGridHasBoxes(&L->box)) {
     state->p.given = 0;
     return AggregateBoxes(state, alone, L);

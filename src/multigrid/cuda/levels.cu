@@ -377,9 +377,10 @@ BAIStatus BAIDeviceInfoGet(BAILevelsState state, BAILevelsInfo *info)
 }
 
 extern "C" const BAILevelsOps BAILevelsCUDA = {
-  .Create      = Create,
-  .Destroy     = Destroy,
-  .StoreMatrix = BAIDeviceStoreMatrix,
+  .Create       = Create,
+  .Destroy      = Destroy,
+  .StoreMatrix  = BAIDeviceStoreMatrix,
+  .LookAtFields = BAIDeviceLookAtFields,
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) \
   .name = [](BAILevelsState state parameters) { return BAICatch([&] { return BAIDevice##name(state arguments); }); },
 #include "../ops.def"

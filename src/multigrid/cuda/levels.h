@@ -278,7 +278,11 @@ static inline BAIDeviceLevel *BAIDeviceLast(BAILevelsState state)
   return &state->level[state->levels - 1];
 }
 
-BAIStatus BAIDeviceStoreMatrix(const BAIMatrix *, const BAIPart *, int device, void *stream); /* store.cu */
+/* store.cu: StoreMatrix of ../backend.h; copy the numbers of n ghosts to the device */
+BAIStatus BAIDeviceStoreMatrix(const BAIMatrix *, const BAIPart *, int device, void *stream);
+BAIStatus BAIDeviceGhosts(BAIContext *, BAIInt n, const BAIInt *from, BAITemporary *room, const BAIInt **ghost);
+BAIStatus BAIDeviceLookAtFields(const BAIMatrix *, const BAIPoints *, int device, void *stream,
+                                BAIFieldLook *); /* fields.cu */
 
 /* matrix.cu: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative; choose the
    scale of single precision; find the numbering of a grid */

@@ -424,7 +424,8 @@ struct Array {
 };
 
 /* Allocates arrays and sets their pointers, those of no bytes to NULL. Small arrays are allocated together, as each
-   call takes microseconds; large ones each for itself, as CUDA more often has mapped memory of their size */
+   call takes microseconds. Large ones are allocated each for itself: for these CUDA mostly finds memory that is mapped
+   already, and for all of them together it would map more */
 template <size_t COUNT>
 static BAIStatus AllocateAll(BAILevelsState state, const Array (&arrays)[COUNT])
 {
@@ -433,11 +434,11 @@ static BAIStatus AllocateAll(BAILevelsState state, const Array (&arrays)[COUNT])
     LARGE     = 1 << 24 /* bytes, which CUDA maps in about 20 microseconds */
   };
   size_t bytes = 0;
-  char  *room;
+  char  *room  = NULL;
 
   for (const Array &array : arrays)
     if (array.bytes < LARGE) bytes += (array.bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  BAITry(BAICUDAAllocate(&state->s, bytes, &room));
+  if (bytes) BAITry(BAICUDAAllocate(&state->s, bytes, &room));
   for (const Array &array : arrays) {
     if (array.bytes >= LARGE) BAITry(BAICUDAAllocate(&state->s, array.bytes, array.pointer));
     else {

@@ -19,13 +19,10 @@ static __global__ void StoreLevel(BAIRows A, BAIPart part, const BAIInt *ghost)
   if (row < A.n) BAIStoreRowOfLevel(&A, &part, ghost, row);
 }
 
-/* Copies the numbers of ghosts to the device */
-static BAIStatus TakeGhosts(BAIContext *context, const BAIPart *part, BAIInt ghosts, BAITemporary *room,
-                            const BAIInt **ghost)
+BAIStatus BAIDeviceGhosts(BAIContext *context, BAIInt n, const BAIInt *from, BAITemporary *room, const BAIInt **ghost)
 {
-  BAITry(room->Allocate(context, ((size_t)ghosts + 1) * sizeof(**ghost)));
-  CUDATry(
-    cudaMemcpyAsync(room->p, part->ghost, (size_t)ghosts * sizeof(**ghost), cudaMemcpyHostToDevice, context->stream));
+  BAITry(room->Allocate(context, ((size_t)n + 1) * sizeof(**ghost)));
+  CUDATry(cudaMemcpyAsync(room->p, from, (size_t)n * sizeof(**ghost), cudaMemcpyHostToDevice, context->stream));
   *ghost = static_cast<const BAIInt *>(room->p);
   return BAIStatusOf(BAI_OK);
 }
@@ -36,7 +33,7 @@ static BAIStatus StoreIn(BAIContext *context, const BAIMatrix *matrix, const BAI
   const BAIInt *ghost;
 
   if (!matrix->n) return BAIStatusOf(BAI_OK);
-  BAITry(TakeGhosts(context, part, matrix->nghost, &room, &ghost));
+  BAITry(BAIDeviceGhosts(context, matrix->nghost, part->ghost, &room, &ghost));
   StoreMatrix<<<BAIGrid((long long)matrix->n, THREADS), THREADS, 0, context->stream>>>(*matrix, *part, ghost);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
@@ -59,7 +56,7 @@ BAIStatus BAIDeviceStore(BAILevelsState state, int level, const BAIPart *part)
   const BAIInt  *ghost;
 
   if (!A.n) return BAIStatusOf(BAI_OK);
-  BAITry(TakeGhosts(&state->s, part, (BAIInt)A.ghosts, &room, &ghost));
+  BAITry(BAIDeviceGhosts(&state->s, (BAIInt)A.ghosts, part->ghost, &room, &ghost));
   StoreLevel<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A, *part, ghost);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);

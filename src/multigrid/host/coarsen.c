@@ -195,7 +195,7 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
 {
   int alone = 0;
 
-  if (BAIGridIsLookedAt(state->p.fields, &L->grid)) alone = BAIHostBoxes(&L->A, &L->grid, &L->box);
+  if (L->grid.m[0]) alone = BAIHostBoxes(&L->A, &L->grid, &L->box);
   if (BAIGridHasBoxes(&L->box)) {
     L->m           = BAIGridCoarsen(&L->grid, &L->box, L->A.n, &L->next);
     L->most        = L->box.m[0] * L->box.m[1] * L->box.m[2];
@@ -205,6 +205,7 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
       const int count = BAIGridRows(&L->grid, &L->box, &L->next, L->A.n, c, row);
 
       BAIGridAggregate(&L->A, alone, c, count, row, L->aggregate);
+      if (state->field) state->field[c] = c % state->p.fields;
     }
     return BAIStatusOf(BAI_OK);
   }

@@ -216,9 +216,10 @@ BAIStatus BAIHostInfoGet(BAILevelsState state, BAILevelsInfo *info)
 }
 
 const BAILevelsOps BAILevelsHost = {
-  .Create      = Create,
-  .Destroy     = Destroy,
-  .StoreMatrix = BAIHostStoreMatrix,
+  .Create       = Create,
+  .Destroy      = Destroy,
+  .StoreMatrix  = BAIHostStoreMatrix,
+  .LookAtFields = BAIHostLookAtFields,
 #define BAI_LEVELS_OPERATION(name, parameters, arguments) .name = BAIHost##name,
 #define BAI_LEVELS_ON_DEVICE(name, parameters, arguments)
 #include "../ops.def"

@@ -91,6 +91,8 @@ static inline void *BAIHostKeep(BAILevelsState state, size_t count, size_t size)
 #include "../ops.def"
 
 BAIStatus BAIHostStoreMatrix(const BAIMatrix *, const BAIPart *, int device, void *stream); /* store.c */
+BAIStatus BAIHostLookAtFields(const BAIMatrix *, const BAIPoints *, int device, void *stream,
+                              BAIFieldLook *); /* fields.c */
 
 /* matrix.c: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative */
 BAIStatus BAIHostTake(BAILevelsState, const BAIMatrix *);

@@ -155,11 +155,15 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   if (i->modes)
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  near null space: aggregates of points, %d columns of P for each\n", i->modes));
+  else if (h->fields.use == BAI_FIELDS_TOGETHER)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  aggregates have unknowns of all fields, which are bound to each other\n"));
   if (i->grid.m[0])
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT
-                                     " x %" PetscInt64_FMT "\n",
-                                     (PetscInt64)i->grid.m[0], (PetscInt64)i->grid.m[1], (PetscInt64)i->grid.m[2]));
+                                     " x %" PetscInt64_FMT "%s\n",
+                                     (PetscInt64)i->grid.m[0], (PetscInt64)i->grid.m[1], (PetscInt64)i->grid.m[2],
+                                     i->distributed ? ", the part of the first rank" : ""));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are %spairs of pairs of rows\n",
                                      h->aggregates ? "those of PCBAIMGSetAggregates(), and on coarse levels " : ""));
@@ -277,9 +281,12 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    own copy of the remaining levels. The number of iterations hardly depends on the number of ranks. -pc_view shows the
    number of distributed levels.
 
-   If the matrix has a block size (`MatSetBlockSize()`), aggregates consist of unknowns of one field. If fields are
-   coupled, and A nearly annihilates a constant on each field, these constants become the near null space. They also do
-   where the couplings between fields are large beside the diagonal, and new values may change that.
+   If the matrix has a block size (`MatSetBlockSize()`), an aggregate has unknowns of one field, with two exceptions. If
+   many rows annihilate a constant on all fields more nearly than one that changes its sign from field to field, the
+   block size is ignored, as unknowns of a point or an element are coupled more strongly than points are; -pc_view says
+   so. If
+   fields are coupled, and A nearly annihilates a constant on each field, these constants become the near null space.
+   They also do where the couplings between fields are large beside the diagonal. New values may change that.
 
    Iterations hardly depend on the units of unknowns and equations. If rows have entries that are large beside the
    diagonal, and constants on fields are not nearly annihilated or have other units, the levels are made from a scaled

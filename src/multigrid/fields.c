@@ -1,0 +1,206 @@
+/*
+   The fields of a matrix with a block size and no near null space: whether an aggregate has unknowns of one field or of
+   all, and whether coarse levels represent a constant on each field
+*/
+#include "hierarchy.h"
+#include <petsc/private/petscimpl.h>
+
+/* Set-up takes constants on fields if the norm of the entries between fields is at least this part of the norm of those
+   within fields, without the diagonal, and A annihilates these constants */
+static const double strong = 0.1, annihilated = 0.25; /* largest mean of |(A w)_i| / (|a_ii| w_i) */
+/*
+   It calls fields dependent if the norm of the entries between them is at least twice that of the diagonal, as in the
+   two equations of Cahn and Hilliard, which second derivatives couple. A definite Hermitian matrix with ones on its
+   diagonal has no dependent fields if its largest eigenvalue is below 5: that eigenvalue is a bound of (A^2)_ii, the
+   sum of the squares of row i. Without symmetry, such as between the real and the imaginary part of a shift, the
+   constants are taken from half of the diagonal on, whether or not A annihilates them
+*/
+static const double dependent = 2, needed = 0.5;
+static const double bound = 0.1; /* least part of the rows that are bound to other fields, if set-up heeds it */
+
+/* Sets v to 1 on one field and to 0 on the others */
+static PetscErrorCode SetField(PetscInt fields, PetscInt field, Vec v)
+{
+  PetscScalar *value;
+  PetscInt     n, first;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetOwnershipRange(v, &first, NULL));
+  PetscCall(VecGetArrayWrite(v, &value));
+  for (PetscInt i = 0; i < n; i++) value[i] = (first + i) % fields == field ? 1 : 0;
+  PetscCall(VecRestoreArrayWrite(v, &value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gets what the rows of each field show, on all ranks, of which points has the weights. Collective */
+static PetscErrorCode Look(BAI *bai, Mat A, BAIPoints *points, BAIFieldLook look[])
+{
+  const PetscMPIInt numbers = (PetscMPIInt)(points->fields * (int)(sizeof(*look) / sizeof(double)));
+  BAIBackend        backend = bai->options.backend;
+  BAIMatrix         M       = {.n = 0};
+  BAIStatus         status  = BAIStatusOf(BAI_OK);
+  Mat               Ad, Ao;
+  PetscInt          nghost;
+  const PetscInt   *garray;
+  PetscBool         on_device;
+  PetscErrorCode    code;
+  int               device = 0;
+  void             *stream = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
+  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
+  if (backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &backend));
+  code = BAIGetMatrix(backend, Ad, Ao, nghost, &M, &on_device);
+  if (!code && M.memory == BAI_MEMORY_DEVICE) code = BAIGetDevice(bai->node.rank, &device, &stream);
+  points->ghost = (const BAIInt *)garray;
+  if (!code)
+    status = BAILevelsLookAtFields(M.memory == BAI_MEMORY_DEVICE ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST, &M, points,
+                                   device, stream, look);
+  if (M.B.i) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
+  if (M.A.i) PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
+  if (!code) code = BAICheckStatus(bai, status);
+  PetscCall(BAIAgree(bai, code, NULL));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, look, numbers, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The couplings of fields in units in which the mean diagonal entries of all fields are 1 */
+typedef struct {
+  double diagonal;        /* sum of the squares of the diagonal entries */
+  double within, between; /* of the other entries within fields and between different fields */
+  double mutual;          /* of the products of the norms of the entries from one field to another one and back */
+  double left;            /* mean of |(A w)_i| / (|a_ii| w_i) for constants w on a field */
+} Couplings;
+
+/* Computes the couplings from what the rows show; w are constants that have the inverse units */
+static PetscErrorCode Couple(Mat A, PetscInt fields, const BAIFieldLook look[], const double w[], Couplings *c)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  *c = (Couplings){.within = 0};
+  PetscCall(MatGetSize(A, &n, NULL));
+  for (PetscInt g = 0; g < fields; g++) {
+    c->diagonal += look[g].diagonal2 * w[g] * w[g] * w[g] * w[g];
+    for (PetscInt f = 0; f < fields; f++) {
+      const double square = look[g].square[f] * w[f] * w[f] * w[g] * w[g];
+
+      *(f == g ? &c->within : &c->between) += square;
+      if (f != g) c->mutual += sqrt(square) * sqrt(look[f].square[g]) * w[f] * w[g];
+      c->left += look[g].left[f] * w[f] / w[g] / ((double)n * (double)fields);
+    }
+  }
+  c->within -= c->diagonal;
+  PetscCall(PetscInfo(A,
+                      "Norm of couplings between fields over couplings within: %g, in both directions over the "
+                      "diagonal: %g; mean of |(A w)_i|/(|a_ii| w_i) for constants w on a field: %g\n",
+                      sqrt(c->between / c->within), sqrt(c->mutual / c->diagonal), c->left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether fields depend on each other. That does not change if the equations and the unknowns of a field get other
+   units, as both directions are looked at */
+static PetscBool Depend(const Couplings *c, double least)
+{
+  return (PetscBool)(c->mutual > 0 && c->mutual >= least * least * c->diagonal);
+}
+
+/* Finds how set-up treats the fields of A, and whether they depend on each other. The constants on fields that it looks
+   at are 1, and then w, the inverse square root of the mean diagonal entry of the field. Collective */
+static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *use, PetscBool *depend)
+{
+  BAIPoints    points = {.fields = (int)fields, .longest = BAI_LONGEST_ROW};
+  BAIFieldLook look[BAI_LEVELS_FIELDS], scaled[BAI_LEVELS_FIELDS];
+  double       w[BAI_LEVELS_FIELDS], least = PETSC_INFINITY, most = 0, rows[2] = {0, 0};
+  Couplings    c = {.within = 0};
+  PetscBool    hermitian;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  *use    = BAI_FIELDS_APART;
+  *depend = PETSC_FALSE;
+  if (fields > BAI_LEVELS_FIELDS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(A, &n, NULL));
+  for (PetscInt f = 0; f < fields; f++) points.weight[f] = 1;
+  PetscCall(Look(bai, A, &points, look));
+  for (PetscInt f = 0; f < fields; f++) {
+    w[f]  = look[f].diagonal > 0 ? 1 / sqrt(look[f].diagonal * (double)fields / (double)n) : 1;
+    least = PetscMin(least, w[f]);
+    most  = PetscMax(most, w[f]);
+    rows[0] += look[f].bound;
+  }
+  if (most > least) {
+    for (PetscInt f = 0; f < fields; f++) points.weight[f] = (BAIReal)(w[f] / most);
+    PetscCall(Look(bai, A, &points, scaled));
+    for (PetscInt f = 0; f < fields; f++) rows[1] += scaled[f].bound;
+  }
+  PetscCall(PetscInfo(A, "%g of %" PetscInt_FMT " rows are bound to other fields\n", PetscMax(rows[0], rows[1]), n));
+  if (fields <= BAI_LEVELS_MODES) PetscCall(Couple(A, fields, look, w, &c));
+  *depend = Depend(&c, dependent);
+  if (*depend) *use = BAI_FIELDS_CONSTANTS;
+  else if (PetscMax(rows[0], rows[1]) >= bound * (double)n) *use = BAI_FIELDS_TOGETHER;
+  else if (c.between > 0 && c.between >= strong * strong * c.within && c.left <= annihilated)
+    *use = BAI_FIELDS_CONSTANTS;
+  else if (Depend(&c, needed)) {
+    PetscCall(BAILooksHermitian(A, &hermitian));
+    if (!hermitian) *use = BAI_FIELDS_CONSTANTS;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Destroys the constants, and sets how fields are treated */
+static PetscErrorCode Treat(BAIFields *f, BAIFieldsUse use, PetscBool dependent)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < f->count; k++) PetscCall(VecDestroy(&f->constant[k]));
+  f->count     = 0;
+  f->use       = use;
+  f->dependent = dependent;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIFieldsReset(BAIFields *f)
+{
+  PetscFunctionBegin;
+  PetscCall(Treat(f, BAI_FIELDS_APART, PETSC_FALSE));
+  f->looked = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds how set-up treats the fields of a matrix, unless that has been done for its present values, and whether that
+   has changed. given is the user's matrix, A its copy of type aij. A transposed operator takes the result of the
+   original one. Collective */
+PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
+{
+  BAIFields   *f         = &bai->hierarchy->fields;
+  BAIFieldsUse use       = BAI_FIELDS_APART;
+  PetscBool    dependent = PETSC_FALSE, one;
+  BAIVersion   now;
+  MatNullSpace space;
+  PetscInt     fields;
+
+  PetscFunctionBegin;
+  *changed = PETSC_FALSE;
+  PetscCall(BAIVersionOf((PetscObject)given, &now));
+  if (f->looked && now.id == f->of.id && now.state == f->of.state) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetNearNullSpace(given, &space));
+  PetscCall(MatGetBlockSize(A, &fields));
+  one       = (PetscBool)(space || fields == 1 || bai->hierarchy->chip);
+  f->of     = now;
+  f->looked = (PetscBool)(!one && !bai->origin);
+  if (f->looked) PetscCall(Examine(bai, A, fields, &use, &dependent));
+  else if (!one) {
+    use       = bai->origin->hierarchy->fields.use;
+    dependent = bai->origin->hierarchy->fields.dependent;
+  }
+  *changed = (PetscBool)(use != f->use || dependent != f->dependent);
+  if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Treat(f, use, dependent));
+  for (; use == BAI_FIELDS_CONSTANTS && f->count < fields; f->count++) {
+    PetscCall(MatCreateVecs(A, &f->constant[f->count], NULL));
+    PetscCall(SetField(fields, f->count, f->constant[f->count]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,268 @@
+static char help[] =
+  "Iterations of PCBAIMG for several fields, with and without a block size, and for one of them.\n\n";
+
+#include "levels.h"
+
+enum {
+  LINE  = 40, /* points of a grid in each direction */
+  CELLS = 24  /* elements in each direction */
+};
+
+/* Adds fields unknowns in each of LINE^2 points, each field with the Laplacian, the first two of which exchange what
+   flows from one to the other: their difference times rate. The unknowns of the second field have another unit */
+static PetscErrorCode SetExchange(Mat A, PetscInt fields, PetscReal rate, PetscReal unit)
+{
+  PetscInt first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatZeroEntries(A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    const PetscInt  field = row % fields, point = row / fields, at[2] = {point % LINE, point / LINE};
+    const PetscReal mine = field == 1 ? unit : 1, exchanged = field < 2 && fields > 1 ? rate : 0;
+
+    PetscCall(MatSetValue(A, row, row, mine * mine * (4 + exchanged), INSERT_VALUES));
+    if (field < 2 && fields > 1) PetscCall(MatSetValue(A, row, row + 1 - 2 * field, -unit * exchanged, INSERT_VALUES));
+    for (int k = 0; k < 4; k++) {
+      const int step = k % 2 ? 1 : -1;
+
+      if (at[k / 2] + step >= 0 && at[k / 2] + step < LINE)
+        PetscCall(MatSetValue(A, row, row + step * fields * (k / 2 ? LINE : 1), -mine * mine, INSERT_VALUES));
+    }
+  }
+  PetscCall(Assemble(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateExchange(PetscInt fields, PetscReal rate, PetscReal unit, PetscInt block_size, Mat *A)
+{
+  PetscFunctionBeginUser;
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, block_size, fields * LINE * LINE, 6, A));
+  PetscCall(SetExchange(*A, fields, rate, unit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Laplacian on an interval of CELLS elements by the symmetric interior penalty method (D. N. Arnold, "An interior
+   penalty finite element method with discontinuous elements", SIAM Journal on Numerical Analysis 19, 1982), with two
+   unknowns an element, and its mass matrix. Lengths are those of an element, and u is zero at both ends */
+static void Interval(PetscReal penalty, PetscReal stiffness[2 * CELLS][2 * CELLS], PetscReal mass[2 * CELLS][2 * CELLS])
+{
+  for (int e = 0; e < CELLS; e++) {
+    for (int i = 0; i < 2; i++) {
+      for (int j = 0; j < 2; j++) {
+        stiffness[2 * e + i][2 * e + j] = i == j ? 1 : -1;
+        mass[2 * e + i][2 * e + j]      = i == j ? (PetscReal)(1 / 3.) : (PetscReal)(1 / 6.);
+      }
+    }
+  }
+  for (int face = 0; face <= CELLS; face++) {
+    const PetscReal part            = face > 0 && face < CELLS ? (PetscReal)0.5 : 1;
+    PetscReal       jump[2 * CELLS] = {0}, slope[2 * CELLS] = {0};
+
+    if (face > 0) jump[2 * face - 1] = 1;
+    if (face > 0) slope[2 * face - 1] = part, slope[2 * face - 2] = -part;
+    if (face < CELLS) jump[2 * face] = -1;
+    if (face < CELLS) slope[2 * face + 1] = part, slope[2 * face] = -part;
+    for (int i = 0; i < 2 * CELLS; i++)
+      for (int j = 0; j < 2 * CELLS; j++)
+        stiffness[i][j] += penalty * jump[i] * jump[j] - slope[i] * jump[j] - jump[i] * slope[j];
+  }
+}
+
+/* The same on a square of CELLS^2 elements, with four unknowns an element */
+static PetscErrorCode CreateDiscontinuous(PetscReal penalty, PetscInt block_size, Mat *A)
+{
+  static PetscReal stiffness[2 * CELLS][2 * CELLS], mass[2 * CELLS][2 * CELLS];
+  PetscInt         first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(stiffness, sizeof(stiffness)));
+  PetscCall(PetscMemzero(mass, sizeof(mass)));
+  Interval(penalty, stiffness, mass);
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, block_size, 4 * CELLS * CELLS, 36, A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    const PetscInt cell = row / 4, x = 2 * (cell % CELLS) + row % 2, y = 2 * (cell / CELLS) + row / 2 % 2;
+
+    for (PetscInt to_y = PetscMax(0, y - 3); to_y < PetscMin(2 * CELLS, y + 4); to_y++) {
+      for (PetscInt to_x = PetscMax(0, x - 3); to_x < PetscMin(2 * CELLS, x + 4); to_x++) {
+        const PetscReal value = mass[y][to_y] * stiffness[x][to_x] + stiffness[y][to_y] * mass[x][to_x];
+        const PetscInt  col   = 4 * (to_y / 2 * CELLS + to_x / 2) + to_y % 2 * 2 + to_x % 2;
+
+        if (PetscAbsReal(value) > (PetscReal)1e-12 * penalty)
+          PetscCall(MatSetValue(*A, row, col, value, INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(Assemble(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves A x = A z for noise z, and returns the iterations, or -1 if it did not converge */
+static PetscErrorCode SolveNoise(KSP ksp, PetscInt *its)
+{
+  KSPConvergedReason reason;
+  Mat                A;
+  Vec                x, b;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SetNoise(x, 1));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(SolveFor(ksp, b, x, its, &reason));
+  if (reason < 0) *its = -1;
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The iterations of a new solver, which then shows these words or not */
+static PetscErrorCode Iterations(Mat A, KSPType type, const char words[], PetscBool expected, PetscInt *its)
+{
+  KSP       ksp;
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSP(A, type, 32, &ksp));
+  PetscCall(SolveNoise(ksp, its));
+  PetscCall(ViewHas((PetscObject)ksp, words, &has));
+  PetscCall(Expect(has == expected, "the view %s \"%s\"", has ? "has" : "lacks", words));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Unknowns that are bound to each other share aggregates, whatever the block size is. A[0] has none, A[1] one */
+static PetscErrorCode TestBound(Mat A[2], KSPType type, PetscInt most, const char what[])
+{
+  PetscInt its[2];
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Iterations(A[k], type, "aggregates have unknowns of all fields", (PetscBool)(k == 1), &its[k]));
+    PetscCall(MatDestroy(&A[k]));
+  }
+  PetscCall(Expect(its[1] > 0 && its[1] <= most && its[1] <= its[0] + 2, "%s: %d iterations, without block size %d",
+                   what, (int)its[1], (int)its[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestExchange(KSPType type, PetscInt fields, PetscReal rate, PetscReal unit, PetscInt most)
+{
+  Mat  A[2];
+  char what[64];
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) PetscCall(CreateExchange(fields, rate, unit, k ? fields : 1, &A[k]));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%d fields, rate %g, unit %g", (int)fields, (double)rate, (double)unit));
+  PetscCall(TestBound(A, type, most, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestDiscontinuous(KSPType type, PetscReal penalty, PetscInt most)
+{
+  Mat  A[2];
+  char what[64];
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) PetscCall(CreateDiscontinuous(penalty, k ? 4 : 1, &A[k]));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "discontinuous elements, penalty %g", (double)penalty));
+  PetscCall(TestBound(A, type, most, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fields on a grid that hardly exchange anything take as many iterations as one of them */
+static PetscErrorCode TestApart(KSPType type, PetscInt fields, PetscReal rate)
+{
+  const PetscInt of[2] = {1, fields};
+  Mat            A;
+  PetscInt       its[2];
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateExchange(of[k], rate, 1, of[k], &A));
+    PetscCall(Iterations(A, type, "aggregates are pairs of pairs", PETSC_FALSE, &its[k]));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Expect(its[1] > 0 && its[1] <= its[0] + 2, "%d fields, rate %g: %d iterations, one field %d", (int)fields,
+                   (double)rate, (int)its[1], (int)its[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One solver for other and other rates takes as many iterations as a new one for each */
+static PetscErrorCode TestChanges(KSPType type)
+{
+  const PetscReal rate[] = {0, 1000, (PetscReal)0.01, 100};
+  Mat             A;
+  KSP             ksp[2];
+  PetscInt        its[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateExchange(2, rate[0], 1, 2, &A));
+  PetscCall(CreateKSP(A, type, 32, &ksp[0]));
+  for (size_t step = 0; step < PETSC_STATIC_ARRAY_LENGTH(rate); step++) {
+    PetscCall(SetExchange(A, 2, rate[step], 1));
+    PetscCall(CreateKSP(A, type, 32, &ksp[1]));
+    for (int k = 0; k < 2; k++) PetscCall(SolveNoise(ksp[k], &its[k]));
+    PetscCall(Expect(its[0] > 0 && its[0] <= its[1] + 2, "rate %g: %d iterations, of a new solver %d",
+                     (double)rate[step], (int)its[0], (int)its[1]));
+    PetscCall(KSPDestroy(&ksp[1]));
+  }
+  PetscCall(KSPDestroy(&ksp[0]));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const KSPType types[] = {KSPBAI, KSPCG};
+
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  rtol = (PetscReal)1e-8;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
+    const KSPType type = types[k];
+
+    if (Case("exchange_%s", type)) {
+      PetscCall(TestExchange(type, 2, 3, 1, 15));
+      PetscCall(TestExchange(type, 2, 100, 1, 15));
+      PetscCall(TestExchange(type, 2, 1e4, 1, 15));
+      PetscCall(TestExchange(type, 3, 30, 1, 15));
+    }
+    if (Case("units_%s", type)) PetscCall(TestExchange(type, 2, 30, (PetscReal)1e-3, 15));
+    if (Case("discontinuous_%s", type)) {
+      PetscCall(TestDiscontinuous(type, 4, 30));
+      PetscCall(TestDiscontinuous(type, 40, 50));
+    }
+    if (Case("apart_%s", type)) {
+      PetscCall(TestApart(type, 2, 0));
+      PetscCall(TestApart(type, 3, (PetscReal)0.02));
+    }
+    if (Case("changes_%s", type)) PetscCall(TestChanges(type));
+  }
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      requires: double
+      test:
+         suffix: host
+         nsize: {{1 2 3}}
+      test:
+         suffix: gathered
+         nsize: 2
+         args: -pc_baimg_gather true
+      test:
+         suffix: cuda
+         requires: baicuda cuda
+         args: -mat_type aijcusparse
+      test:
+         suffix: cuda_ranks
+         nsize: 2
+         requires: baicuda cuda
+         args: -mat_type aijcusparse -pc_baimg_gather false
+
+TEST*/
