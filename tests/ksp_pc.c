@@ -431,6 +431,40 @@ static PetscErrorCode TestNorm(const char norm[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With a PC that is symmetric but may be otherwise, the flexible method takes no more iterations than CG; KSPFCG is it
+   only on a host, with real scalars, or for a norm that others do not know */
+static PetscErrorCode TestFlexible(void)
+{
+  const char *const options[] = {"-ksp_bai_krylov cg -pc_type jacobi", "-pc_type bjacobi -sub_pc_type jacobi",
+                                 "-pc_type bjacobi -sub_pc_type jacobi -ksp_norm_type natural"};
+  PetscInt          its[3]    = {0, 0, 0};
+  PetscBool         fcg[3], on_device;
+  Mat               A;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(12, 0, &A));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &on_device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  for (int k = 0; k < 3; k++) {
+    KSP          ksp;
+    PetscOptions o;
+    PetscReal    rnorm;
+
+    PetscCall(Create(A, options[k], &o, &ksp));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its[k], &rnorm));
+    PetscCall(ViewHas((PetscObject)ksp, "KSP type fcg, preconditioned by the PC", &fcg[k]));
+    PetscCall(
+      Expect(rnorm <= (PetscReal)(k < 2 ? 1.1e-8 : 1e-6), "\"%s\": residual norm %g", options[k], (double)rnorm));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(PetscOptionsDestroy(&o));
+  }
+  PetscCall(Expect(its[1] <= its[0] + 1, "%d iterations, CG %d", (int)its[1], (int)its[0]));
+  PetscCall(Expect(fcg[1] == (PetscBool)(!on_device && !PetscDefined(USE_COMPLEX)) && fcg[2], "FCG: %d, %d",
+                   (int)fcg[1], (int)fcg[2]));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each iteration has one norm, also where KSPFGMRES restarts */
 static PetscErrorCode TestHistory(void)
 {
@@ -694,6 +728,7 @@ int main(int argc, char **argv)
     PetscCall(TestIterations(PCBAIMG));
     if (size == 1) PetscCall(TestIterations(PCEISENSTAT)); /* which changes the system before it is solved */
   }
+  if (Case("flexible")) PetscCall(TestFlexible());
   if (Case("history")) PetscCall(TestHistory());
   if (Case("failed")) PetscCall(TestFailed());
   if (Case("shell")) PetscCall(TestShell());

@@ -10,12 +10,12 @@ enum {
 /* A row is bound to other fields if it leaves this part of a constant with signs, and so many times as much as of a
    constant. Neither was tuned */
 #define BAI_BOUND_LEFT 0.1
-#define BAI_BOUND_MORE 2
+#define BAI_BOUND_MORE 4
 
 /* Adds a look at other rows of the field */
 BAI_INLINE void BAIFieldLookAdd(BAIFieldLook *look, const BAIFieldLook *other)
 {
-  for (int f = 0; f < BAI_LEVELS_MODES; f++) look->square[f] += other->square[f];
+  for (int f = 0; f < BAI_LEVELS_FIELDS; f++) look->square[f] += other->square[f];
   for (int f = 0; f < BAI_LEVELS_MODES; f++) look->left[f] += other->left[f];
   look->diagonal += other->diagonal;
   look->diagonal2 += other->diagonal2;
@@ -50,8 +50,8 @@ BAI_INLINE void BAIFieldLookAt(const BAIMatrix *M, const BAIPoints *points, cons
       if (!other && j == row) d += A->a[k];
       all += weighted;
       for (int bit = 0; bit < BAI_FIELD_BITS; bit++) some[bit] += field >> bit & 1 ? weighted : (BAIScalar)0;
+      look->square[field] += size * size;
       if (modes) sum[field] += A->a[k];
-      if (modes) look->square[field] += size * size;
     }
   }
   const BAIReal magnitude = BAIAggregateMagnitude(d), left = BAIAggregateMagnitude(all);

@@ -7,7 +7,7 @@
 
 /* Set-up takes constants on fields if the norm of the entries between fields is at least this part of the norm of those
    within fields, without the diagonal, and A annihilates these constants */
-static const double strong = 0.1, annihilated = 0.25; /* largest mean of |(A w)_i| / (|a_ii| w_i) */
+static const double strong = 0.1, annihilated = 0.25; /* largest Couplings.left */
 /*
    It calls fields dependent if the norm of the entries between them is at least twice that of the diagonal, as in the
    two equations of Cahn and Hilliard, which second derivatives couple. A definite Hermitian matrix with ones on its
@@ -16,7 +16,12 @@ static const double strong = 0.1, annihilated = 0.25; /* largest mean of |(A w)_
    constants are taken from half of the diagonal on, whether or not A annihilates them
 */
 static const double dependent = 2, needed = 0.5;
-static const double bound = 0.1; /* least part of the rows that are bound to other fields, if set-up heeds it */
+/*
+   It calls fields bound to each other if these parts of the rows are, see BAIFieldLookAt(): many, or some if A does not
+   annihilate constants on fields. The sum of the products of the norms of the entries between two fields must be this
+   part of the sum of their squares; otherwise one field follows another one, or reacts at another rate. Not tuned
+*/
+static const double many = 0.9, some = 0.02, balanced = 0.5;
 
 /* Sets v to 1 on one field and to 0 on the others */
 static PetscErrorCode SetField(PetscInt fields, PetscInt field, Vec v)
@@ -89,7 +94,7 @@ static PetscErrorCode Couple(Mat A, PetscInt fields, const BAIFieldLook look[], 
 
       *(f == g ? &c->within : &c->between) += square;
       if (f != g) c->mutual += sqrt(square) * sqrt(look[f].square[g]) * w[f] * w[g];
-      c->left += look[g].left[f] * w[f] / w[g] / ((double)n * (double)fields);
+      if (fields <= BAI_LEVELS_MODES) c->left += look[g].left[f] * w[f] / w[g] / ((double)n * (double)fields);
     }
   }
   c->within -= c->diagonal;
@@ -115,11 +120,12 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
   BAIFieldLook look[BAI_LEVELS_FIELDS], scaled[BAI_LEVELS_FIELDS];
   double       w[BAI_LEVELS_FIELDS], least = PETSC_INFINITY, most = 0, rows[2] = {0, 0};
   Couplings    c = {.within = 0};
-  PetscBool    hermitian;
+  double       bound;
+  PetscBool    mutual, modes, hermitian;
   PetscInt     n;
 
   PetscFunctionBegin;
-  *use    = BAI_FIELDS_APART;
+  *use    = fields > BAI_LEVELS_FIELDS ? BAI_FIELDS_TOGETHER : BAI_FIELDS_APART;
   *depend = PETSC_FALSE;
   if (fields > BAI_LEVELS_FIELDS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetSize(A, &n, NULL));
@@ -137,13 +143,17 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
     for (PetscInt f = 0; f < fields; f++) rows[1] += scaled[f].bound;
   }
   PetscCall(PetscInfo(A, "%g of %" PetscInt_FMT " rows are bound to other fields\n", PetscMax(rows[0], rows[1]), n));
-  if (fields <= BAI_LEVELS_MODES) PetscCall(Couple(A, fields, look, w, &c));
-  *depend = Depend(&c, dependent);
+  PetscCall(Couple(A, fields, look, w, &c));
+  bound   = PetscMax(rows[0], rows[1]) / (double)n;
+  mutual  = (PetscBool)(c.mutual >= balanced * c.between);
+  modes   = (PetscBool)(fields <= BAI_LEVELS_MODES);
+  *depend = (PetscBool)(modes && Depend(&c, dependent));
   if (*depend) *use = BAI_FIELDS_CONSTANTS;
-  else if (PetscMax(rows[0], rows[1]) >= bound * (double)n) *use = BAI_FIELDS_TOGETHER;
-  else if (c.between > 0 && c.between >= strong * strong * c.within && c.left <= annihilated)
+  else if (mutual && bound >= many) *use = BAI_FIELDS_TOGETHER;
+  else if (modes && c.between > 0 && c.between >= strong * strong * c.within && c.left <= annihilated)
     *use = BAI_FIELDS_CONSTANTS;
-  else if (Depend(&c, needed)) {
+  else if (mutual && bound >= some) *use = BAI_FIELDS_TOGETHER;
+  else if (modes && Depend(&c, needed)) {
     PetscCall(BAILooksHermitian(A, &hermitian));
     if (!hermitian) *use = BAI_FIELDS_CONSTANTS;
   }

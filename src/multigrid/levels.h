@@ -209,12 +209,13 @@ typedef struct {
   BAIReal       weight[BAI_LEVELS_FIELDS];
 } BAIPoints;
 
-/* Couplings of a field, as sums over its rows; the first two are set for at most BAI_LEVELS_MODES fields */
+/* Couplings of a field, as sums over its rows */
 typedef struct {
-  double square[BAI_LEVELS_MODES]; /* of |a_ij|^2, by the field of column j */
-  double left[BAI_LEVELS_MODES];   /* of |s| / |a_ii|, where s is the sum of a_ij over the columns of a field */
-  double diagonal, diagonal2;      /* of |a_ii|, and of its square */
-  double bound;                    /* number of rows that are bound to other fields, see BAIFieldLookAt() */
+  double square[BAI_LEVELS_FIELDS]; /* of |a_ij|^2, by the field of column j */
+  double left[BAI_LEVELS_MODES];    /* of |s| / |a_ii|, where s is the sum of a_ij over the columns of a field; set if
+                                       there are no more fields */
+  double diagonal, diagonal2;       /* of |a_ii|, and of its square */
+  double bound;                     /* number of rows that are bound to other fields, see BAIFieldLookAt() */
 } BAIFieldLook;
 
 /* Returns the couplings of each field. The matrix lies where the backend works. Waits */

@@ -125,9 +125,19 @@ static BAIInt Slab(const BAINumbering *grid)
   return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
 }
 
+/* The number of couplings along direction d if all rows that have couplings are coupled to both neighbours */
+static double Neighbours(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, int d)
+{
+  return 2 * (double)(n - look->alone) * (double)(grid->m[d] - 1) / (double)grid->m[d];
+}
+
 void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIBox *box)
 {
+  /* All fields must want the same boxes */
+  const double least = grid->unknowns > 1 ? BAI_GRID_MANY_OF_FIELDS : BAI_GRID_MANY,
+               alike = grid->unknowns > 1 ? BAI_GRID_STRONG : BAI_GRID_ALIKE;
   double mean[3] = {0, 0, 0}, most = 0;
+  int    strong[3];
   /* Otherwise the boxes of a rank might not be consecutive */
   int fits = !look->other && (!grid->skip || BAIGridPoints(grid, n) >= 2 * Slab(grid));
 
@@ -136,11 +146,14 @@ void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, B
     if (!look->count[d]) continue;
     mean[d] = look->sum[d] / (double)look->count[d];
     if (mean[d] > most) most = mean[d];
-    if (look->most[d] > BAI_GRID_ALIKE * look->least[d]) fits = 0;
+    if (look->most[d] > alike * look->least[d]) fits = 0;
   }
-  for (int d = 0; d < 3 && fits; d++) {
-    if (grid->m[d] > 1 && BAI_GRID_STRONG * mean[d] >= most) box->m[d] = 2;
+  for (int d = 0; d < 3; d++) {
+    strong[d] = grid->m[d] > 1 && BAI_GRID_STRONG * mean[d] >= most;
+    if (strong[d] && (double)look->count[d] < least * Neighbours(look, grid, n, d)) fits = 0;
   }
+  for (int d = 0; d < 3 && fits; d++)
+    if (strong[d]) box->m[d] = 2;
 }
 
 BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIBox *boxes, BAIInt n, BAINumbering *next)

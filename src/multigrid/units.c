@@ -99,6 +99,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   if (!(ratio > (PetscReal)BAI_UNITS_RATIO) || PetscIsInfReal(ratio)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
   PetscCall(MatGetBlockSize(A, &fields));
+  if (h->fields.use == BAI_FIELDS_TOGETHER) fields = 1; /* a unit of each field would not make them alike */
   PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj, "The levels belong to the matrix with its %s scaled\n",

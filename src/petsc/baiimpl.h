@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
   Vec              left, right; /* diagonals of L and R; NULL: no scaling */
   Mat              matrix;      /* L A R; NULL: not made yet */
-  BAIVersion       of;          /* version of A that the matrix was made of, */
+  BAIVersion       of;          /* version of A that the matrix was made of, with state -1 for another scaling, */
   PetscObjectState nonzero;     /* and its nonzero state */
   Vec              r;           /* L times a right-hand side */
   PetscBool        smoothed;    /* left = right, made smooth by Jacobi steps */

@@ -337,7 +337,7 @@ PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
   PetscCall(VecAbs(y)); /* negative only where CG ended early, or A is no M-matrix */
   PetscCall(VecScale(w, (PetscScalar)least_of_solution));
   PetscCall(VecPointwiseMax(w, w, y));
-  PetscCall(MatDestroy(&s->matrix));
+  s->of.state = -1; /* of no matrix */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,7 +357,7 @@ PetscErrorCode BAIScalingRestore(BAIScaling *s, Mat A, Vec before, PetscBool *is
   *is = (PetscBool) !(defect[1] < defect[0]);
   if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecCopy(before, s->left));
-  PetscCall(MatDestroy(&s->matrix));
+  s->of.state = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,7 +375,9 @@ PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
   if (now.id != s->of.id || nonzero != s->nonzero) PetscCall(MatDestroy(&s->matrix));
   if (!s->matrix || now.state != s->of.state) {
     if (!s->matrix) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &s->matrix));
-    else PetscCall(MatCopy(A, s->matrix, SAME_NONZERO_PATTERN));
+    else { /* MatCopy() copies on the host */ PetscCall(MatZeroEntries(s->matrix));
+      PetscCall(MatAXPY(s->matrix, 1.0, A, SAME_NONZERO_PATTERN));
+    }
     PetscCall(MatDiagonalScale(s->matrix, s->left, s->right));
   }
   s->of      = now;

@@ -288,6 +288,20 @@ static PetscErrorCode IsPCSymmetric(KSP ksp, Mat A, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Returns the flexible method for a Hermitian matrix. KSPFCG multiplies vectors by VecMTDot(), which PETSc up to 3.26
+   has on the host only, and which does not conjugate. FGMRES knows no norm but ||b - A x|| */
+static PetscErrorCode ChooseFlexible(KSP ksp, Mat A, BAIKrylov *krylov)
+{
+  VecType   type;
+  PetscBool host;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &type));
+  host    = (PetscBool)(!strcmp(type, VECSTANDARD) || !strcmp(type, VECSEQ) || !strcmp(type, VECMPI));
+  *krylov = KSPBAINamesNorm(ksp) || (host && !PetscDefined(USE_COMPLEX)) ? BAI_KRYLOV_FCG : BAI_KRYLOV_GMRES;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sets k->krylov to the method that the options ask for, or that auto stands for. The spectrum of fields that depend on
    each other reaches far along the imaginary axis, where BiCGStab takes several times the iterations of GMRES */
 static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
@@ -301,7 +315,8 @@ static PetscErrorCode ChooseKrylov(KSP ksp, Mat A, PetscBool hermitian)
   if (k->krylov != BAI_KRYLOV_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIHasEntries(A, &entries));
   PetscCall(IsPCSymmetric(ksp, A, &symmetric));
-  if (hermitian && !k->indefinite) k->krylov = symmetric ? BAI_KRYLOV_CG : BAI_KRYLOV_FCG;
+  if (hermitian && !k->indefinite && symmetric) k->krylov = BAI_KRYLOV_CG;
+  else if (hermitian && !k->indefinite) PetscCall(ChooseFlexible(ksp, A, &k->krylov));
   else k->krylov = breaks || !entries ? BAI_KRYLOV_GMRES : BAI_KRYLOV_BCGS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 enum {
-  THREADS = 256, /* at most */
-  BLOCKS  = 4,   /* thread blocks of a multiprocessor */
+  THREADS = 128, /* at most */
+  BLOCKS  = 8,   /* thread blocks of a multiprocessor */
   COUNT   = sizeof(BAIFieldLook) / sizeof(double)
 };
 

@@ -282,7 +282,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    number of distributed levels.
 
    If the matrix has a block size (`MatSetBlockSize()`), an aggregate has unknowns of one field, with two exceptions. If
-   many rows annihilate a constant on all fields more nearly than one that changes its sign from field to field, the
+   rows annihilate a constant on all fields more nearly than one that changes its sign from field to field, the
    block size is ignored, as unknowns of a point or an element are coupled more strongly than points are; -pc_view says
    so. If
    fields are coupled, and A nearly annihilates a constant on each field, these constants become the near null space.
