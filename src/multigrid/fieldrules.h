@@ -12,16 +12,6 @@ enum {
 #define BAI_BOUND_LEFT 0.1
 #define BAI_BOUND_MORE 4
 
-/* Adds a look at other rows of the field */
-BAI_INLINE void BAIFieldLookAdd(BAIFieldLook *look, const BAIFieldLook *other)
-{
-  for (int f = 0; f < BAI_LEVELS_FIELDS; f++) look->square[f] += other->square[f];
-  for (int f = 0; f < BAI_LEVELS_MODES; f++) look->left[f] += other->left[f];
-  look->diagonal += other->diagonal;
-  look->diagonal2 += other->diagonal2;
-  look->bound += other->bound;
-}
-
 /*
    Adds what a row shows of the coupling of fields to look, which belongs to the field of the row; ghost has the global
    numbers of ghosts in the memory of the matrix. A row is bound to other fields if it nearly annihilates the weights of
