@@ -38,7 +38,7 @@ static PetscErrorCode SetField(PetscInt fields, PetscInt field, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets what the rows of each field show, on all ranks, of which points has the weights. Collective */
+/* Adds up over all ranks what the rows of each field show; points has the weights of the fields. Collective */
 static PetscErrorCode Look(BAI *bai, Mat A, BAIPoints *points, BAIFieldLook look[])
 {
   const PetscMPIInt numbers = (PetscMPIInt)(points->fields * (int)(sizeof(*look) / sizeof(double)));
