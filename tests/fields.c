@@ -9,8 +9,9 @@ enum {
 };
 
 /* Adds fields unknowns in each of LINE^2 points, each field with the Laplacian, the first two of which exchange what
-   flows from one to the other: their difference times rate. The unknowns of the second field have another unit */
-static PetscErrorCode SetExchange(Mat A, PetscInt fields, PetscReal rate, PetscReal unit)
+   flows from one to the other: their difference times rate. The unknowns of the second field have another unit. With
+   lines, points of the last field have no neighbours in other lines */
+static PetscErrorCode SetExchange(Mat A, PetscInt fields, PetscReal rate, PetscReal unit, PetscBool lines)
 {
   PetscInt first, last;
 
@@ -26,7 +27,7 @@ static PetscErrorCode SetExchange(Mat A, PetscInt fields, PetscReal rate, PetscR
     for (int k = 0; k < 4; k++) {
       const int step = k % 2 ? 1 : -1;
 
-      if (at[k / 2] + step >= 0 && at[k / 2] + step < LINE)
+      if (at[k / 2] + step >= 0 && at[k / 2] + step < LINE && !(lines && k / 2 && field == fields - 1))
         PetscCall(MatSetValue(A, row, row + step * fields * (k / 2 ? LINE : 1), -mine * mine, INSERT_VALUES));
     }
   }
@@ -38,7 +39,7 @@ static PetscErrorCode CreateExchange(PetscInt fields, PetscReal rate, PetscReal 
 {
   PetscFunctionBeginUser;
   PetscCall(CreateEmpty(PETSC_COMM_WORLD, block_size, fields * LINE * LINE, 6, A));
-  PetscCall(SetExchange(*A, fields, rate, unit));
+  PetscCall(SetExchange(*A, fields, rate, unit, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,10 +190,47 @@ static PetscErrorCode TestApart(KSPType type, PetscInt fields, PetscReal rate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One solver for other and other rates takes as many iterations as a new one for each */
-static PetscErrorCode TestChanges(KSPType type)
+/* The last of some fields has no couplings in one direction, so boxes of all fields alike do not suit it: without a
+   block size there are none */
+static PetscErrorCode TestLines(KSPType type, PetscInt fields)
 {
-  const PetscReal rate[] = {0, 1000, (PetscReal)0.01, 100};
+  Mat      A;
+  PetscInt its[2];
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateEmpty(PETSC_COMM_WORLD, k ? fields : 1, fields * LINE * LINE, 6, &A));
+    PetscCall(SetExchange(A, fields, 0, 1, PETSC_TRUE));
+    PetscCall(Iterations(A, type, "aggregates are boxes", PETSC_FALSE, &its[k]));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Expect(its[1] > 0 && its[1] <= its[0] + 3, "%d fields: %d iterations, without block size %d", (int)fields,
+                   (int)its[1], (int)its[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes boxes of four points of one field the aggregates of two fields, of a solver on one rank */
+static PetscErrorCode GiveBoxes(KSP ksp)
+{
+  PetscInt *of;
+  PC        pc;
+  IS        is;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(2 * LINE * LINE, &of));
+  for (PetscInt row = 0; row < 2 * LINE * LINE; row++)
+    of[row] = 2 * (row / 2 / LINE / 2 * (LINE / 2) + row / 2 % LINE / 2) + row % 2;
+  PetscCall(ISCreateGeneral(PETSC_COMM_WORLD, 2 * LINE * LINE, of, PETSC_OWN_POINTER, &is));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCBAIMGSetAggregates(pc, is));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One solver for other and other rates takes as many iterations as a new one for each */
+static PetscErrorCode TestChanges(KSPType type, PetscBool boxes)
+{
+  const PetscReal rate[] = {1000, 0, (PetscReal)0.01, 100};
   Mat             A;
   KSP             ksp[2];
   PetscInt        its[2];
@@ -200,9 +238,11 @@ static PetscErrorCode TestChanges(KSPType type)
   PetscFunctionBeginUser;
   PetscCall(CreateExchange(2, rate[0], 1, 2, &A));
   PetscCall(CreateKSP(A, type, 32, &ksp[0]));
+  if (boxes) PetscCall(GiveBoxes(ksp[0]));
   for (size_t step = 0; step < PETSC_STATIC_ARRAY_LENGTH(rate); step++) {
-    PetscCall(SetExchange(A, 2, rate[step], 1));
+    PetscCall(SetExchange(A, 2, rate[step], 1, PETSC_FALSE));
     PetscCall(CreateKSP(A, type, 32, &ksp[1]));
+    if (boxes) PetscCall(GiveBoxes(ksp[1]));
     for (int k = 0; k < 2; k++) PetscCall(SolveNoise(ksp[k], &its[k]));
     PetscCall(Expect(its[0] > 0 && its[0] <= its[1] + 2, "rate %g: %d iterations, of a new solver %d",
                      (double)rate[step], (int)its[0], (int)its[1]));
@@ -216,8 +256,10 @@ static PetscErrorCode TestChanges(KSPType type)
 int main(int argc, char **argv)
 {
   const KSPType types[] = {KSPBAI, KSPCG};
+  PetscMPIInt   ranks;
 
   PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
   rtol = (PetscReal)1e-8;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     const KSPType type = types[k];
@@ -237,7 +279,12 @@ int main(int argc, char **argv)
       PetscCall(TestApart(type, 2, 0));
       PetscCall(TestApart(type, 3, (PetscReal)0.02));
     }
-    if (Case("changes_%s", type)) PetscCall(TestChanges(type));
+    if (Case("lines_%s", type)) {
+      PetscCall(TestLines(type, 2));
+      PetscCall(TestLines(type, 5));
+    }
+    if (Case("changes_%s", type)) PetscCall(TestChanges(type, PETSC_FALSE));
+    if (ranks == 1 && Case("given_%s", type)) PetscCall(TestChanges(type, PETSC_TRUE));
   }
   PetscCall(CheckFinalize());
   return 0;

@@ -431,8 +431,8 @@ static PetscErrorCode TestNorm(const char norm[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a PC that is symmetric but may be otherwise, the flexible method takes no more iterations than CG; KSPFCG is it
-   only on a host, with real scalars, or for a norm that others do not know */
+/* KSPBAI cannot know that this PC is symmetric, so it takes a flexible method, which needs at most one iteration more
+   than CG: KSPFCG on a host with real scalars, or for a norm that others do not know, else KSPFGMRES */
 static PetscErrorCode TestFlexible(void)
 {
   const char *const options[] = {"-ksp_bai_krylov cg -pc_type jacobi", "-pc_type bjacobi -sub_pc_type jacobi",

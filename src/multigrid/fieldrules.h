@@ -7,16 +7,16 @@ enum {
   BAI_FIELD_BITS = 5 /* bits of the number of a field, below BAI_LEVELS_FIELDS */
 };
 
-/* A row is bound to other fields if it leaves this part of a constant with signs, and so many times as much as of a
-   constant. Neither was tuned */
+/* See BAIFieldLookAt(). With 2 instead of 4, fields that react at other rates than back seem bound */
 #define BAI_BOUND_LEFT 0.1
 #define BAI_BOUND_MORE 4
 
 /*
    Adds what a row shows of the coupling of fields to look, which belongs to the field of the row; ghost has the global
-   numbers of ghosts in the memory of the matrix. A row is bound to other fields if it nearly annihilates the weights of
-   all fields, but not the same with signs: the bits of the number of a field are its signs in turn, so any two fields
-   once have different ones
+   numbers of ghosts in the memory of the matrix. Let v have the weight of its field in each entry, and let v' be v with
+   another sign on some fields. Row i is bound to other fields if for some v' |(A v')_i| is at least
+   BAI_BOUND_LEFT |a_ii v_i| and BAI_BOUND_MORE |(A v)_i|. A bit of the number of a field is its sign in one v', so any
+   two fields have different signs in at least one of them
 */
 BAI_INLINE void BAIFieldLookAt(const BAIMatrix *M, const BAIPoints *points, const BAIInt *ghost, BAIInt row,
                                BAIFieldLook *look)

@@ -17,9 +17,9 @@ static const double strong = 0.1, annihilated = 0.25; /* largest Couplings.left 
 */
 static const double dependent = 2, needed = 0.5;
 /*
-   It calls fields bound to each other if these parts of the rows are, see BAIFieldLookAt(): many, or some if A does not
-   annihilate constants on fields. The sum of the products of the norms of the entries between two fields must be this
-   part of the sum of their squares; otherwise one field follows another one, or reacts at another rate. Not tuned
+   Fields share aggregates if many rows are bound to other fields, see BAIFieldLookAt(), or some of them and constants
+   on fields are not taken. The sum of the products of the norms of the entries between two fields must be at least this
+   part of the sum of their squares; otherwise one field follows another one, or reacts at another rate
 */
 static const double many = 0.9, some = 0.02, balanced = 0.5;
 
@@ -144,6 +144,8 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
   }
   PetscCall(PetscInfo(A, "%g of %" PetscInt_FMT " rows are bound to other fields\n", PetscMax(rows[0], rows[1]), n));
   PetscCall(Couple(A, fields, look, w, &c));
+  if (PetscIsInfOrNanReal((PetscReal)c.diagonal) || PetscIsInfOrNanReal((PetscReal)(c.mutual + c.between)))
+    PetscFunctionReturn(PETSC_SUCCESS); /* squares overflow, or an entry is not finite */
   bound   = PetscMax(rows[0], rows[1]) / (double)n;
   mutual  = (PetscBool)(c.mutual >= balanced * c.between);
   modes   = (PetscBool)(fields <= BAI_LEVELS_MODES);
@@ -186,7 +188,7 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
 {
   BAIFields   *f         = &bai->hierarchy->fields;
   BAIFieldsUse use       = BAI_FIELDS_APART;
-  PetscBool    dependent = PETSC_FALSE, one;
+  PetscBool    dependent = PETSC_FALSE, one, same;
   BAIVersion   now;
   MatNullSpace space;
   PetscInt     fields;
@@ -194,16 +196,20 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
   PetscFunctionBegin;
   *changed = PETSC_FALSE;
   PetscCall(BAIVersionOf((PetscObject)given, &now));
-  if (f->looked && now.id == f->of.id && now.state == f->of.state) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetNearNullSpace(given, &space));
   PetscCall(MatGetBlockSize(A, &fields));
-  one       = (PetscBool)(space || fields == 1 || bai->hierarchy->chip);
-  f->of     = now;
-  f->looked = (PetscBool)(!one && !bai->origin);
-  if (f->looked) PetscCall(Examine(bai, A, fields, &use, &dependent));
-  else if (!one) {
+  one  = (PetscBool)(space || fields == 1 || bai->hierarchy->chip);
+  same = (PetscBool)(f->looked && !one && now.id == f->of.id && now.state == f->of.state);
+  if (f->looked) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm(bai->obj)));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  f->looked = PETSC_FALSE; /* also after an error */
+  if (!one && bai->origin) {
     use       = bai->origin->hierarchy->fields.use;
     dependent = bai->origin->hierarchy->fields.dependent;
+  } else if (!one) {
+    PetscCall(Examine(bai, A, fields, &use, &dependent));
+    f->looked = PETSC_TRUE;
+    f->of     = now;
   }
   *changed = (PetscBool)(use != f->use || dependent != f->dependent);
   if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);

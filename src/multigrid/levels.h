@@ -201,7 +201,8 @@ typedef struct {
    changed at once */
 BAIStatus BAILevelsStoreMatrix(BAIBackend, const BAIMatrix *, const BAIPart *, int device, void *stream);
 
-/* The points of a matrix, each with this number of consecutive unknowns; weight is that of the unknowns of a field */
+/* The points of a matrix, each with this number of consecutive unknowns, the first of which belongs to field 0. weight
+   has the value of a constant on each field */
 typedef struct {
   int           fields;
   BAIInt        longest; /* rows with more entries are not looked at */
@@ -212,8 +213,8 @@ typedef struct {
 /* Couplings of a field, as sums over its rows */
 typedef struct {
   double square[BAI_LEVELS_FIELDS]; /* of |a_ij|^2, by the field of column j */
-  double left[BAI_LEVELS_MODES];    /* of |s| / |a_ii|, where s is the sum of a_ij over the columns of a field; set if
-                                       there are no more fields */
+  double left[BAI_LEVELS_MODES];    /* of |s| / |a_ii|, where s is the sum of a_ij over the columns of a field; 0 if
+                                       there are more fields */
   double diagonal, diagonal2;       /* of |a_ii|, and of its square */
   double bound;                     /* number of rows that are bound to other fields, see BAIFieldLookAt() */
 } BAIFieldLook;

@@ -125,16 +125,20 @@ static BAIInt Slab(const BAINumbering *grid)
   return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
 }
 
-/* The number of couplings along direction d if all rows that have couplings are coupled to both neighbours */
+/* The number of couplings along direction d if all rows that have couplings are coupled to both neighbours. Along the
+   slowest direction the first and the last plane or line of a rank may be incomplete */
 static double Neighbours(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, int d)
 {
-  return 2 * (double)(n - look->alone) * (double)(grid->m[d] - 1) / (double)grid->m[d];
+  const double part = d == (grid->m[2] > 1 ? 2 : 1) ? (double)Slab(grid) / (double)BAIGridPoints(grid, n)
+                                                    : 1 / (double)grid->m[d];
+
+  return part < 1 ? 2 * (double)(n - look->alone) * (1 - part) : 0;
 }
 
 void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIBox *box)
 {
   /* All fields must want the same boxes */
-  const double least = grid->unknowns > 1 ? BAI_GRID_MANY_OF_FIELDS : BAI_GRID_MANY,
+  const double least = grid->unknowns > 1 ? 1 - 0.5 / (double)grid->unknowns : BAI_GRID_MANY,
                alike = grid->unknowns > 1 ? BAI_GRID_STRONG : BAI_GRID_ALIKE;
   double mean[3] = {0, 0, 0}, most = 0;
   int    strong[3];

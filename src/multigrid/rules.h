@@ -48,10 +48,9 @@ enum {
 #define BAI_FIT_LESS    ((BAIReal)1.5)
 #define BAI_GRID_STRONG 4   /* directions with at least a quarter of the strongest couplings are coarsened */
 #define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by a larger factor do not belong to a grid */
-/* A strong direction that lacks more of the couplings of a full grid does not belong to a grid. Those against the wind,
-   half of them, may be missing, but not all those of a field */
-#define BAI_GRID_MANY           0.4
-#define BAI_GRID_MANY_OF_FIELDS 0.75
+/* A strong direction has at least this part of the couplings of a full grid: with one field those against the wind may
+   be missing. With several fields, half of those of one field may be */
+#define BAI_GRID_MANY 0.4
 
 /* Pivots of the last level that are not larger than this, relative to the diagonal entry, are postponed, as rounding
    errors grow by the inverse */

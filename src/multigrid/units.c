@@ -75,7 +75,7 @@ static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
   if (!h->scaling.left && !(ratio > (PetscReal)BAI_UNITS_RATIO)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj, "New levels: the units of the new values are others\n"));
   h->ready = PETSC_FALSE;
-  PetscCall(BAIHierarchyMake(bai, given, PETSC_FALSE, done)); /* without the scaling, and with other fields */
+  PetscCall(BAIHierarchyMake(bai, given, PETSC_FALSE, done)); /* without the scaling */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -189,7 +189,7 @@ static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
 
 /* Makes the aggregates of a level: boxes of a grid; otherwise those of the caller, or pairs of pairs. Sets L->m,
    L->most and L->aggregate, which is allocated before, and for a grid L->box and L->next. A grid makes this and all
-   further levels ignore the caller's aggregates (state->p.given = 0). Otherwise state->field becomes the fields of the
+   further levels ignore the caller's aggregates (state->p.given = 0). state->field becomes the fields of the
    aggregates */
 static BAIStatus AggregateRows(BAILevelsState state, int level, BAIHostLevel *L)
 {

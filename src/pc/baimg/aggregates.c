@@ -7,6 +7,7 @@
 struct BAIAggregates_ {
   IS            is;
   PetscInt      n;         /* points of this rank: rows, or with a near null space, rows over the block size */
+  PetscInt      fields;    /* unknowns of a point */
   BAIInt       *aggregate; /* aggregate of each point, or -1 */
   BAIInt       *field;     /* field of each aggregate, which is the field of its first row */
   const BAIInt *level[1];  /* array for BAILevelsParameters.aggregate */
@@ -112,16 +113,17 @@ PetscErrorCode BAIAggregatesOfUsers(const BAI *bai, Mat A, BAILevelsParameters *
              "PCBAIMGSetAggregates(): the index set has %" PetscInt_FMT " entries on this rank: must be %" PetscInt_FMT
              ", the rows of the matrix there",
              length, n);
-  if (!g->aggregate || g->n != n / unknowns) {
+  if (!g->aggregate || g->n != n / unknowns || g->fields != (PetscInt)p->fields) {
     PetscCall(PetscFree2(g->aggregate, g->field));
     PetscCall(PetscCalloc1(n + 1, &rows));
     PetscCall(ISGetIndices(g->is, &of));
     code = CheckAggregates(n, unknowns, of, rows);
     if (!code) code = PetscMalloc2(n + 1, &g->aggregate, n + 1, &g->field);
-    g->n = n / unknowns;
+    g->n      = n / unknowns;
+    g->fields = (PetscInt)p->fields;
     for (PetscInt i = 0; i < g->n && !code; i++) g->aggregate[i] = (BAIInt)of[i * unknowns];
     for (PetscInt i = n - 1; i >= 0 && !code; i--)
-      if (of[i] >= 0) g->field[of[i]] = (BAIInt)(i % (PetscInt)p->fields);
+      if (of[i] >= 0) g->field[of[i]] = (BAIInt)(i % g->fields);
     PetscCall(ISRestoreIndices(g->is, &of));
     PetscCall(PetscFree(rows));
     PetscCall(code);

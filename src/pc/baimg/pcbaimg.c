@@ -156,8 +156,7 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  near null space: aggregates of points, %d columns of P for each\n", i->modes));
   else if (h->fields.use == BAI_FIELDS_TOGETHER)
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  aggregates have unknowns of all fields, which are bound to each other\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates have unknowns of all fields\n"));
   if (i->grid.m[0])
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT
@@ -282,9 +281,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    number of distributed levels.
 
    If the matrix has a block size (`MatSetBlockSize()`), an aggregate has unknowns of one field, with two exceptions. If
-   rows annihilate a constant on all fields more nearly than one that changes its sign from field to field, the
-   block size is ignored, as unknowns of a point or an element are coupled more strongly than points are; -pc_view says
-   so. If
+   rows annihilate a constant on all fields more nearly than one that changes its sign from field to field, or if there
+   are more than 32 fields, an aggregate may have unknowns of all fields, as without a block size; -pc_view says so. If
    fields are coupled, and A nearly annihilates a constant on each field, these constants become the near null space.
    They also do where the couplings between fields are large beside the diagonal. New values may change that.
 

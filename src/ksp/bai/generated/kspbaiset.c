@@ -59,11 +59,11 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
 
    `BAI_KRYLOV_AUTO` chooses CG if the operator is Hermitian and the `PC` is of type none, jacobi, icc or cholesky, of
    type baimg made from a Hermitian matrix, or of type lu or gamg where Amat is Pmat and the `PC` is not reused. With
-   another `PC` it chooses a flexible method if the operator is Hermitian: CG on a host with real scalars, or if the
-   norm type is natural or preconditioned, and otherwise GMRES, as PETSc up to 3.26 multiplies the vectors of flexible
-   CG on the host, and without conjugation. It chooses flexible GMRES if Amat has no entries, or if a `PCBAIMG` finds
-   fields whose couplings outweigh the diagonal. In all other cases it chooses flexible BiCGStab, and continues with
-   flexible GMRES if BiCGStab breaks down.
+   another `PC` it chooses flexible CG if the operator is Hermitian, on a host with real scalars, as PETSc up to 3.26
+   does the sums of flexible CG on the host and without conjugation; otherwise flexible GMRES, unless the norm type is
+   natural or preconditioned, which only flexible CG knows. It chooses flexible GMRES if Amat has no entries, or if a
+   `PCBAIMG` finds fields whose couplings outweigh the diagonal. In all other cases it chooses flexible BiCGStab, and
+   continues with flexible GMRES if BiCGStab breaks down.
 
    A `PCBAIMG` finds out whether the operator is Hermitian with diagonal entries of one sign. With another `PC`, or if
    the levels are not of Amat, the operator counts as Hermitian if `MAT_HERMITIAN` or `MAT_SYMMETRIC` is set to true, or
