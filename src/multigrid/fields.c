@@ -9,11 +9,11 @@
    within fields, without the diagonal, and A annihilates these constants */
 static const double strong = 0.1, annihilated = 0.25; /* largest Couplings.left */
 /*
-   It calls fields dependent if the norm of the entries between them is at least twice that of the diagonal, as in the
+   Fields depend on each other if the norm of the entries between them is at least twice that of the diagonal, as in the
    two equations of Cahn and Hilliard, which second derivatives couple. A definite Hermitian matrix with ones on its
-   diagonal has no dependent fields if its largest eigenvalue is below 5: that eigenvalue is a bound of (A^2)_ii, the
-   sum of the squares of row i. Without symmetry, such as between the real and the imaginary part of a shift, the
-   constants are taken from half of the diagonal on, whether or not A annihilates them
+   diagonal has no such fields if its largest eigenvalue is below 5: the square of that eigenvalue bounds (A^2)_ii, the
+   sum of the squares of row i. If A is not Hermitian, as with the real and the imaginary part of a shift, set-up takes
+   constants on fields from half of the norm of the diagonal on, even if A does not annihilate them
 */
 static const double dependent = 2, needed = 0.5;
 /*
@@ -22,21 +22,6 @@ static const double dependent = 2, needed = 0.5;
    part of the sum of their squares; otherwise one field follows another one, or reacts at another rate
 */
 static const double many = 0.9, some = 0.02, balanced = 0.5;
-
-/* Sets v to 1 on one field and to 0 on the others */
-static PetscErrorCode SetField(PetscInt fields, PetscInt field, Vec v)
-{
-  PetscScalar *value;
-  PetscInt     n, first;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetOwnershipRange(v, &first, NULL));
-  PetscCall(VecGetArrayWrite(v, &value));
-  for (PetscInt i = 0; i < n; i++) value[i] = (first + i) % fields == field ? 1 : 0;
-  PetscCall(VecRestoreArrayWrite(v, &value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Adds up over all ranks what the rows of each field show; points has the weights of the fields. Collective */
 static PetscErrorCode Look(BAI *bai, Mat A, BAIPoints *points, BAIFieldLook look[])
@@ -216,7 +201,8 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
   PetscCall(Treat(f, use, dependent));
   for (; use == BAI_FIELDS_CONSTANTS && f->count < fields; f->count++) {
     PetscCall(MatCreateVecs(A, &f->constant[f->count], NULL));
-    PetscCall(SetField(fields, f->count, f->constant[f->count]));
+    PetscCall(VecSet(f->constant[f->count], 0.0));
+    PetscCall(VecStrideSet(f->constant[f->count], f->count, 1.0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

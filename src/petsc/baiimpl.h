@@ -146,7 +146,6 @@ PETSC_INTERN PetscErrorCode BAIScalingRestore(BAIScaling *, Mat, Vec, PetscBool 
 PETSC_INTERN PetscErrorCode BAIScalingGetMatrix(BAIScaling *, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIScalingTranspose(const BAIScaling *, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIScalingReset(BAIScaling *);
-PETSC_INTERN PetscErrorCode BAIConstantsOfFields(Vec, PetscInt, Vec, PetscReal *);
 
 /* transpose.c */
 PETSC_INTERN PetscErrorCode BAITranspose(const BAI *, Mat, BAIVersion *, Mat *);

@@ -30,7 +30,7 @@ static const PetscReal units_defect =
 
 /* Sets w on each field to the inverse square root of the mean of d there; differ is the largest mean over the
    smallest */
-PetscErrorCode BAIConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
+static PetscErrorCode ConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
 {
   PetscReal *sum, least = PETSC_MAX_REAL, most = 0;
   PetscInt   n;
@@ -257,7 +257,7 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec 
   PetscCall(VecSum(d, &trace));
   PetscCall(VecAbs(d));
   if (fields == 1) PetscCall(VecSet(w, 1.0));
-  else PetscCall(BAIConstantsOfFields(d, fields, w, differ));
+  else PetscCall(ConstantsOfFields(d, fields, w, differ));
   PetscCall(Defect(A, d, w, defect));
   if (*defect > units_defect && smooth) PetscCall(FindSmooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w, smooth));
   PetscCall(VecDestroy(&d));
@@ -313,7 +313,7 @@ PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool
     PetscCall(VecPointwiseMult(s->r, s->r, s->left));
     PetscCall(VecPointwiseMult(s->r, s->r, s->right));
     PetscCall(VecAbs(s->r));
-    PetscCall(BAIConstantsOfFields(s->r, fields, w, &differ));
+    PetscCall(ConstantsOfFields(s->r, fields, w, &differ));
     PetscCall(VecPointwiseMult(s->left, s->left, w));
     PetscCall(VecPointwiseMult(s->right, s->right, w));
   }
