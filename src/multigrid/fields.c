@@ -147,22 +147,35 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Destroys the constants, and sets how fields are treated */
-static PetscErrorCode Treat(BAIFields *f, BAIFieldsUse use, PetscBool dependent)
+/* Whether a near null space, or a single field, leaves nothing to find for a matrix with fields unknowns of a point.
+   given is the user's matrix */
+static PetscErrorCode IsOne(const BAI *bai, Mat given, PetscInt fields, PetscBool *one)
 {
+  MatNullSpace space;
+
   PetscFunctionBegin;
-  for (int k = 0; k < f->count; k++) PetscCall(VecDestroy(&f->constant[k]));
-  f->count     = 0;
-  f->use       = use;
-  f->dependent = dependent;
+  PetscCall(MatGetNearNullSpace(given, &space));
+  *one = (PetscBool)(space || fields == 1 || bai->hierarchy->chip);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BAIFieldsReset(BAIFields *f)
+/* Finds how set-up treats the fields of the scaled matrix, instead of those of A, and whether that differs from how it
+   treats them now. Units may hide how fields are coupled. Collective */
+PetscErrorCode BAIFieldsFindScaled(BAI *bai, Mat A, PetscBool *changed)
 {
+  BAIFields *f = &bai->hierarchy->fields, now = *f;
+  PetscInt   fields;
+  Mat        scaled;
+
   PetscFunctionBegin;
-  PetscCall(Treat(f, BAI_FIELDS_APART, PETSC_FALSE));
-  f->looked = PETSC_FALSE;
+  *changed = PETSC_FALSE;
+  if (!f->looked) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetBlockSize(A, &fields));
+  PetscCall(BAIScalingGetMatrix(&bai->hierarchy->scaling, A, &scaled));
+  PetscCall(Examine(bai, scaled, fields, &now.use, &now.dependent));
+  now.scaled = PETSC_TRUE;
+  *changed   = (PetscBool)(now.use != f->use || now.dependent != f->dependent);
+  *f         = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,38 +184,37 @@ PetscErrorCode BAIFieldsReset(BAIFields *f)
    original one. Collective */
 PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
 {
-  BAIFields   *f         = &bai->hierarchy->fields;
-  BAIFieldsUse use       = BAI_FIELDS_APART;
-  PetscBool    dependent = PETSC_FALSE, one, same;
-  BAIVersion   now;
-  MatNullSpace space;
-  PetscInt     fields;
+  const BAIHierarchy h   = bai->hierarchy;
+  BAIFields         *f   = &h->fields;
+  BAIFields          now = {.use = BAI_FIELDS_APART};
+  PetscBool          one = PETSC_FALSE, same, kept;
+  PetscInt           fields;
 
   PetscFunctionBegin;
   *changed = PETSC_FALSE;
-  PetscCall(BAIVersionOf((PetscObject)given, &now));
-  PetscCall(MatGetNearNullSpace(given, &space));
+  PetscCall(BAIVersionOf((PetscObject)given, &now.of));
   PetscCall(MatGetBlockSize(A, &fields));
-  one  = (PetscBool)(space || fields == 1 || bai->hierarchy->chip);
-  same = (PetscBool)(f->looked && !one && now.id == f->of.id && now.state == f->of.state);
+  PetscCall(IsOne(bai, given, fields, &one));
+  kept = (PetscBool)(f->scaled && h->ready && now.of.id == h->of.id);
+  same = (PetscBool)(f->looked && !one && now.of.id == f->of.id && now.of.state == f->of.state && kept == f->scaled);
   if (f->looked) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm(bai->obj)));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   f->looked = PETSC_FALSE; /* also after an error */
   if (!one && bai->origin) {
-    use       = bai->origin->hierarchy->fields.use;
-    dependent = bai->origin->hierarchy->fields.dependent;
+    now.use       = bai->origin->hierarchy->fields.use;
+    now.dependent = bai->origin->hierarchy->fields.dependent;
+    now.scaled    = bai->origin->hierarchy->fields.scaled;
   } else if (!one) {
-    PetscCall(Examine(bai, A, fields, &use, &dependent));
-    f->looked = PETSC_TRUE;
-    f->of     = now;
+    if (kept) { /* so is the scaling, unless the fields of the scaled matrix are others */
+      f->looked = PETSC_TRUE;
+      PetscCall(BAIFieldsFindScaled(bai, A, changed));
+      f->of = now.of;
+      if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(Examine(bai, A, fields, &now.use, &now.dependent));
+    now.looked = PETSC_TRUE;
   }
-  *changed = (PetscBool)(use != f->use || dependent != f->dependent);
-  if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Treat(f, use, dependent));
-  for (; use == BAI_FIELDS_CONSTANTS && f->count < fields; f->count++) {
-    PetscCall(MatCreateVecs(A, &f->constant[f->count], NULL));
-    PetscCall(VecSet(f->constant[f->count], 0.0));
-    PetscCall(VecStrideSet(f->constant[f->count], f->count, 1.0));
-  }
+  *changed = (PetscBool)(now.use != f->use || now.dependent != f->dependent || now.scaled != f->scaled);
+  *f       = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,7 +40,7 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
   PetscCall(VecDestroy(&h->x));
   PetscCall(PCDestroy(&h->jacobi));
   PetscCall(BAIScalingReset(&h->scaling));
-  PetscCall(BAIFieldsReset(&h->fields));
+  h->fields = (BAIFields){.use = BAI_FIELDS_APART};
   h->ready = h->cannot_share = PETSC_FALSE;
   h->of.id                   = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -106,7 +106,8 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = bai->hierarchy->no_over ? 1 : (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
-  PetscCall(BAIGetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
+  PetscCall(BAIGetModes(bai, given, A, fields, mode, &p->modes, &p->constants, &p->modes_id));
+  if (bai->hierarchy->scaling.left && !bai->hierarchy->fields.scaled) p->constants = 0; /* but vectors */
   if (bai->hierarchy->chip || (!p->modes && bai->hierarchy->fields.use == BAI_FIELDS_TOGETHER)) p->fields = 1;
   p->like     = bai->origin && !bai->apart ? bai->origin->hierarchy->levels : NULL;
   p->longest  = o->levels > 0 || bai->origin ? 0 : BAI_LONGEST_ROW;
@@ -189,14 +190,14 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
   Vec                 mode[BAI_LEVELS_MODES];
   BAIScalar          *array[BAI_LEVELS_MODES];
   BAIMemory           memory;
-  int                 modes;
+  int                 modes, constants;
   uint64_t            id;
 
   PetscFunctionBegin;
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   p.ghost = (const BAIInt *)garray;
-  PetscCall(BAIGetModes(bai, given, given, (PetscInt)p.fields, mode, &modes, &id));
-  if (h->scaling.left) PetscCall(BAIHierarchyScaleModes(bai, modes, mode));
+  PetscCall(BAIGetModes(bai, given, given, (PetscInt)p.fields, mode, &modes, &constants, &id));
+  if (h->scaling.left && !p.constants) PetscCall(BAIHierarchyScaleModes(bai, modes, constants, mode));
   for (int k = 0; k < modes; k++) {
     if (!mode[k]) continue;
     PetscCall(BAIVecGetArray(h->backend, mode[k], BAI_READ, &array[k], &memory));
@@ -222,7 +223,8 @@ static PetscErrorCode ShareWhole(BAI *bai, Mat A)
   PetscInt     first, all;
 
   PetscFunctionBegin;
-  PetscCall(BAIGatheredCreate(bai, (PetscInt)h->M.n, h->plan.nnz, BAI_GATHERED_MODES + h->p.modes, h->plan.use,
+  PetscCall(BAIGatheredCreate(bai, (PetscInt)h->M.n, h->plan.nnz,
+                              BAI_GATHERED_MODES + (h->p.constants ? 0 : h->p.modes), h->plan.use,
                               (PetscBool)!h->plan.few, &h->gathered));
   if (h->gathered) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!bai->origin, PetscObjectComm(bai->obj), PETSC_ERR_LIB,

@@ -24,8 +24,7 @@ typedef struct {
   PetscBool    dependent; /* the entries between fields outweigh the diagonal */
   PetscBool    looked;    /* the coupling of fields was looked at, as there are several, and no near null space */
   BAIVersion   of;        /* version of the user's matrix at that time */
-  int          count;     /* of the constants, 0 unless use is BAI_FIELDS_CONSTANTS */
-  Vec          constant[BAI_LEVELS_MODES];
+  PetscBool    scaled;    /* this is about the scaled matrix, see units.c, not about the user's */
 } BAIFields;
 
 typedef struct {
@@ -180,11 +179,11 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 
 /* fields.c */
 PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIFieldsReset(BAIFields *);
+PETSC_INTERN PetscErrorCode BAIFieldsFindScaled(BAI *, Mat, PetscBool *);
 
 /* modes.c */
-PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, uint64_t *);
-PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int, Vec[]);
+PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, int *, uint64_t *);
+PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int modes, int constants, Vec[]);
 
 /* ranks.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);

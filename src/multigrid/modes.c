@@ -20,11 +20,12 @@ static PetscErrorCode IsConstant(Vec v, PetscBool *is)
 }
 
 /*
-   Gets the near null space of the user's matrix as the modes of its coarse levels; mode[k] is NULL for a constant.
-   There are none if the near null space is the constant alone, which coarse levels always represent. id changes with
-   the vectors
+   Gets the near null space of the user's matrix as the modes of its coarse levels; mode[k] is NULL for a constant, or
+   with constants for the constant on field k. There are none if the near null space is the constant alone, which coarse
+   levels always represent. id changes with the vectors
 */
-PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, uint64_t *id)
+PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, int *constants,
+                           uint64_t *id)
 {
   MatNullSpace space;
   PetscInt     n, count, rows;
@@ -33,12 +34,14 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
   PetscLayout  layout;
 
   PetscFunctionBegin;
-  *modes = 0;
-  *id    = 0;
+  *modes     = 0;
+  *constants = 0;
+  *id        = 0;
   PetscCall(MatGetNearNullSpace(given, &space));
   if (!space) {
-    for (int k = 0; k < bai->hierarchy->fields.count; k++) mode[k] = bai->hierarchy->fields.constant[k];
-    *modes = bai->hierarchy->fields.count;
+    *constants = bai->hierarchy->fields.use == BAI_FIELDS_CONSTANTS;
+    *modes     = *constants ? (int)fields : 0;
+    for (int k = 0; k < *modes; k++) mode[k] = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
@@ -86,9 +89,9 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Replaces vectors of the near null space of A by new ones for L A R; NULL is the constant. The caller destroys them.
-   As A^T uses the P of A, its vectors are divided by the same scaling */
-PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, Vec mode[])
+/* Replaces vectors of the near null space of A by new ones for L A R, which the caller destroys. NULL is the constant,
+   or with constants the one on field k. As A^T uses the P of A, its vectors are divided by the same scaling */
+PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, int constants, Vec mode[])
 {
   const BAIScaling *s     = &bai->hierarchy->scaling;
   const Vec         right = bai->origin ? s->left : s->right;
@@ -98,11 +101,11 @@ PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, Vec mode[])
     Vec divided;
 
     PetscCall(VecDuplicate(right, &divided));
-    if (mode[k]) PetscCall(VecPointwiseDivide(divided, mode[k], right));
-    else {
-      PetscCall(VecCopy(right, divided));
-      PetscCall(VecReciprocal(divided));
+    if (!mode[k]) {
+      PetscCall(VecSet(divided, constants ? 0 : 1));
+      if (constants) PetscCall(VecStrideSet(divided, k, 1));
     }
+    PetscCall(VecPointwiseDivide(divided, mode[k] ? mode[k] : divided, right));
     mode[k] = divided;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -283,8 +283,9 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
   p.given = 0;
   for (int l = R->count; l < R->last; l++)
     PetscCall(GatherArray(bai, R, BAI_ARRAY_AGGREGATE, l, sizeof(PetscInt), &numbers[p.given++]));
-  if (p.modes) PetscCall(GatherModes(bai, R, &p, &modes));
-  else if (p.fields > 1) PetscCall(GatherArray(bai, R, BAI_ARRAY_FIELD, R->last, sizeof(PetscInt), &field));
+  if (R->last) p.constants = 0; /* the modes of other levels are no constants */
+  if (p.modes && !p.constants) PetscCall(GatherModes(bai, R, &p, &modes));
+  else if (!p.modes && p.fields > 1) PetscCall(GatherArray(bai, R, BAI_ARRAY_FIELD, R->last, sizeof(PetscInt), &field));
   if (p.modes && R->count) p.fields = p.modes;
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;

@@ -162,6 +162,12 @@ BAI_INLINE BAIReal BAIModesOver(int hermitian, int modes, BAIReal over)
   return !modes || !hermitian ? 1 : over < BAI_MODES_OVER ? over : BAI_MODES_OVER;
 }
 
+/* The entry of a row of points of so many unknowns in the constant on field k */
+BAI_INLINE BAIReal BAIConstantOfField(BAIInt row, BAIInt unknowns, int k)
+{
+  return row % unknowns == k ? 1 : 0;
+}
+
 /* Rows of the next level for each aggregate */
 BAI_INLINE int BAIColumnsOfP(int modes)
 {

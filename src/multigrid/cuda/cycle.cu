@@ -56,25 +56,25 @@ static __global__ __launch_bounds__(BAI_LONG_THREADS,
 }
 
 /* TakeOff() with a near null space: entries of a row outside its block contribute to all rows of its aggregate on the
-   coarse level. A thread block for each aggregate, as aggregates of coarse levels have many rows. Each of the lanes
+   coarse level. A thread block for each of m aggregates, or if team is a warp, each of its warps. Each of the lanes
    that share a row has a mode */
 template <typename T>
-static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b, const int *done)
+static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, int m, int team, T *b, const int *done)
 {
   enum {
     WARPS = BAI_SOLVE_THREADS / BAI_TEAM,
-    LANES = BAI_LONG_ROW_TEAM,
-    ROWS  = BAI_SOLVE_THREADS / LANES
+    LANES = BAI_LONG_ROW_TEAM
   };
   static_assert((int)BAI_LEVELS_MODES <= (int)LANES, "each lane has at most one mode");
   __shared__ __align__(16) unsigned char shared[WARPS * LANES * sizeof(T)];
   T *const  parts = reinterpret_cast<T *>(shared); /* bytes, as complex numbers have constructors */
-  const int lane = (int)threadIdx.x % LANES, warp = (int)threadIdx.x / BAI_TEAM, c = (int)blockIdx.x;
-  const int end    = F.child[c + 1];
+  const int lane = (int)threadIdx.x % LANES, warp = (int)threadIdx.x / BAI_TEAM, rows = team / LANES,
+            thread = (int)threadIdx.x % team, c = (int)(blockIdx.x * (BAI_SOLVE_THREADS / team) + threadIdx.x / team);
+  const int end    = c < m ? F.child[c + 1] : 0;
   bool      follow = true;
   T         sum    = T(0);
 
-  for (int first = F.child[c], p = first + (int)threadIdx.x / LANES; first < end; first += ROWS, p += ROWS) {
+  for (int first = c < m ? F.child[c] : 0, p = first + thread / LANES; first < end; first += rows, p += rows) {
     const int from = p < end ? F.out_first[p] : 0, to = p < end ? F.out_first[p + 1] : 0;
     const T   P = p < end && lane < F.modes ? Conj(F.P[(long long)p * F.modes + lane]) : T(0);
 
@@ -88,6 +88,10 @@ static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b
 #pragma unroll
   for (int step = BAI_TEAM / 2; step >= LANES; step /= 2)
     sum += cub::ShuffleDown<BAI_TEAM>(sum, step, BAI_TEAM - 1, ~0u);
+  if (team == BAI_TEAM) {
+    if (thread < F.modes && c < m) b[(long long)c * F.modes + thread] -= sum;
+    return;
+  }
   if ((int)threadIdx.x % BAI_TEAM < LANES) parts[warp * LANES + lane] = sum;
   __syncthreads();
   if ((int)threadIdx.x >= F.modes) return;
@@ -99,14 +103,14 @@ static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b
 
 /* TakeOff() or TakeOffModes() as a kernel, before a visit to the coarser level */
 template <typename T>
-static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void OffAggregates(FinerLevel<T> finer, int m, T *b,
+static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void OffAggregates(FinerLevel<T> finer, int m, int team, T *b,
                                                                           const int *done)
 {
   const int warp  = (int)(blockIdx.x * BAI_SOLVE_THREADS + threadIdx.x) / BAI_TEAM,
             warps = (int)gridDim.x * (BAI_SOLVE_THREADS / BAI_TEAM);
 
   Trigger();
-  if (finer.modes) TakeOffModes(finer, b, done);
+  if (finer.modes) TakeOffModes(finer, m, team, b, done);
   else TakeOff(finer, m, b, warp, warps, true, done);
 }
 
@@ -174,13 +178,17 @@ struct Cycle {
   void            *u;
   const int       *done;
 
-  /* Subtracts the products with entries outside the blocks of the finer level from b of a level */
-  BAIStatus DoTakeOff(const FinerLevel<T> &finer, const BAILevelView<T> &L) const
+  /* Subtracts the products with entries outside the blocks of the finer level from b of level l. An aggregate has a
+     warp, or a thread block if there are modes and it has many such entries */
+  BAIStatus DoTakeOff(const FinerLevel<T> &finer, int l) const
   {
-    const dim3 grid = finer.modes ? dim3((unsigned)(L.n / finer.modes))
-                                  : BAIGrid((long long)L.n * BAI_TEAM, BAI_SOLVE_THREADS);
+    const BAILevelView<T> L    = ViewOf<T>(state, l);
+    const int             m    = L.n / BAIColumnsOfP(finer.modes);
+    const bool            many = finer.modes && state->level[l - 1].outside > BAI_MANY_OF_MODES * (long long)m;
+    const int             team = many ? (int)BAI_SOLVE_THREADS : (int)BAI_TEAM;
 
-    return BAIFollowWith(state->s, OffAggregates<T>, grid, BAI_SOLVE_THREADS, finer, L.n, L.b, done);
+    return BAIFollowWith(state->s, OffAggregates<T>, BAIGrid((long long)m * team, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS,
+                         finer, m, team, L.b, done);
   }
 
   /* Exchanges x of the ghosts of a level */
@@ -208,7 +216,7 @@ struct Cycle {
     if (finer) {
       how.finer = FinerAfterVisit<T>(state, l - 1);
       if (how.finer.has_many || L.has_long) {
-        BAITry(DoTakeOff(how.finer, L));
+        BAITry(DoTakeOff(how.finer, l));
         how.finer = {};
       }
     }
@@ -225,9 +233,11 @@ struct Cycle {
     auto kernel  = VisitOf<T, BAI_PAIRS_MORE, false>(from_zero, how.finer.child);
     int  threads = BAI_LEVELS_BLOCK;
 
-    if constexpr (sizeof(T) <= sizeof(float)) { /* in native precision this does not pay off */
-      if (D->widest <= BAI_PAIRS_MORE) kernel = VisitOf<T, BAI_PAIRS_MORE, true>(from_zero, how.finer.child);
-      if (D->widest <= BAI_PAIRS_FEW) kernel = VisitOf<T, BAI_PAIRS_FEW, true>(from_zero, how.finer.child);
+    if constexpr (sizeof(T) <= sizeof(float)) {           /* in native precision this does not pay off */
+      const int widest = L.modes ? INT32_MAX : D->widest; /* kernels for narrow rows know no modes */
+
+      if (widest <= BAI_PAIRS_MORE) kernel = VisitOf<T, BAI_PAIRS_MORE, true>(from_zero, how.finer.child);
+      if (widest <= BAI_PAIRS_FEW) kernel = VisitOf<T, BAI_PAIRS_FEW, true>(from_zero, how.finer.child);
     }
     if (L.has_long) {
       kernel  = VisitLong<T>;
@@ -245,11 +255,11 @@ struct Cycle {
   /* Lets the caller solve its level: computes the residual b, and prolongs the solution */
   BAIStatus DoRest(int l) const
   {
-    const BAILevelView<T> L = ViewOf<T>(state, l);
+    const bool any = state->level[l].A.n > 0;
 
-    if (L.n) BAITry(DoTakeOff(FinerAfterVisit<T>(state, l - 1), L));
+    if (any) BAITry(DoTakeOff(FinerAfterVisit<T>(state, l - 1), l));
     BAITry(BAIDeviceRest(state, l, done));
-    return state->p.modes && L.n ? DoAddModes(l) : BAIStatusOf(BAI_OK);
+    return state->p.modes && any ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }
 
   /* Prolongs x of a level with modes */
@@ -269,7 +279,7 @@ struct Cycle {
   {
     const FinerLevel<T> finer = FinerAfterVisit<T>(state, l - 1);
 
-    if (finer.has_many) BAITry(DoTakeOff(finer, ViewOf<T>(state, l)));
+    if (finer.has_many) BAITry(DoTakeOff(finer, l));
     BAITry(BAIDeviceTail(state, l, done));
     return state->p.modes ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }

@@ -45,10 +45,10 @@ struct BAILevelView {
   const T   *out_a;
   const T   *d, *dinv, *extra; /* diagonal entries; factors of residuals; numbers that sweeps add to d, or NULL */
   T         *b, *x, *y;
-  bool       has_long; /* rows have many entries outside blocks, or there are modes; and the same of aggregates: */
-  bool       has_many;
-  int        modes; /* columns of P for each aggregate; 0: one, of ones */
-  const T   *P;     /* n x modes, by places */
+  bool       has_long; /* rows have many entries outside blocks, or with modes altogether */
+  bool       has_many; /* aggregates have many entries outside blocks, or there are modes */
+  int        modes;    /* columns of P for each aggregate; 0: one, of ones */
+  const T   *P;        /* n x modes, by places */
 };
 
 /* The rows of each aggregate c, in ascending order: row[first[g]] to row[first[g + 1] - 1], and then those in no

@@ -31,9 +31,9 @@ static __device__ inline BAIReal Norm(int count, const BAIScalar *x, BAIScalar *
 }
 
 /* Orthonormalizes the modes in from on each aggregate, as in host/nearnull.c, by a warp for each, in columns of most
-   rows in shared memory. Stores the basis in the aggregate's rows of P, and the modes as combinations of it, the modes
-   of the next level, in next */
-static __global__ __launch_bounds__(WARP) void Orthonormalize(BAIMembers listed, int most, int modes,
+   rows in shared memory. If from has none, they are constants on fields, which are the unknowns of a point. Stores the
+   basis in the aggregate's rows of P, and the modes as combinations of it, the modes of the next level, in next */
+static __global__ __launch_bounds__(WARP) void Orthonormalize(BAIMembers listed, int most, int modes, int unknowns,
                                                               BAILevelModes from, BAIScalar *P, BAIScalar *next)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -43,7 +43,9 @@ static __global__ __launch_bounds__(WARP) void Orthonormalize(BAIMembers listed,
   BAIScalar *const r   = next + (long long)blockIdx.x * modes * modes;
 
   for (int l = lane; l < count; l += WARP)
-    for (int k = 0; k < modes; k++) column[k * most + l] = from.mode[row[l] * from.row_step + k * from.mode_step];
+    for (int k = 0; k < modes; k++)
+      column[k * most + l] = from.mode ? from.mode[row[l] * from.row_step + k * from.mode_step]
+                                       : BAIScalar(BAIConstantOfField(row[l], unknowns, k));
   __syncwarp();
   for (int k = 0; k < modes; k++) {
     BAIScalar *const v      = column + k * most;
@@ -72,8 +74,9 @@ static __global__ __launch_bounds__(WARP) void Orthonormalize(BAIMembers listed,
   }
 }
 
-/* Takes the near-null-space modes of the finest level from state->p.mode; a mode that is NULL is all ones. From here on
-   points are aggregated instead of rows: points = p.fields, p.fields = 1, and the finest level has no grid */
+/* Takes the near-null-space modes of the finest level from state->p.mode. A mode that is NULL is all ones; constants on
+   fields are not stored. From here on points are aggregated instead of rows: points = p.fields, p.fields = 1, and the
+   finest level has no grid */
 BAIStatus BAITakeModes(BAILevelsState state)
 {
   const size_t           n = (size_t)state->level[0].A.n;
@@ -83,6 +86,7 @@ BAIStatus BAITakeModes(BAILevelsState state)
   state->points        = (int)state->p.fields;
   state->p.fields      = 1;
   state->level[0].grid = {};
+  if (state->p.constants) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n * (size_t)state->p.modes, &mode));
   state->mode = {mode, 1, (long long)n, n};
   for (int k = 0; k < state->p.modes; k++) {
@@ -126,8 +130,8 @@ BAIStatus BAIDeviceOrthonormalize(BAILevelsState state, BAIDeviceLevel *L)
   state->next_mode = {mode, modes, 1, next};
   CUDATry(cudaMemsetAsync(L->P, 0, all * columns * sizeof(*L->P), state->s.stream)); /* for rows in no aggregate */
   BAITry(BAIAllowShared((const void *)Orthonormalize, shared));
-  Orthonormalize<<<dim3((unsigned)L->m), WARP, shared, state->s.stream>>>(L->listed, L->most, modes, state->mode, L->P,
-                                                                          mode);
+  Orthonormalize<<<dim3((unsigned)L->m), WARP, shared, state->s.stream>>>(L->listed, L->most, modes, state->points,
+                                                                          state->mode, L->P, mode);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -160,11 +164,12 @@ static __device__ inline int NumberOf(const ModeProduct &p, int begin, int width
 
 /* In shared memory: members of an aggregate, with the places of their entries; the values of some entries of a row of A
    and the rows of P of their columns; and for some neighbours of the aggregate the set of the entries that belong
-   to it */
+   to it. There is a place for each of so many threads */
+template <int PLACES>
 struct Staged {
-  int       row[MODE_THREADS], from[MODE_THREADS], to[MODE_THREADS];
-  BAIScalar a[MODE_THREADS], P[BAI_LEVELS_MODES][MODE_THREADS];
-  unsigned  of[MODE_THREADS / WARP][MODE_THREADS + 1]; /* by words of the sets */
+  int       row[PLACES], from[PLACES], to[PLACES];
+  BAIScalar a[PLACES], P[BAI_LEVELS_MODES][PLACES];
+  unsigned  of[PLACES / WARP][PLACES + 1]; /* by words of the sets */
 };
 
 /* The entries of row l of s from number first on, one for each thread: its column, or -1, and value */
@@ -174,7 +179,8 @@ struct Entries {
 };
 
 /* Reads the entries that follow those of row l before number first, where count rows are staged */
-static __device__ inline Entries Read(const ModeProduct &p, const Staged &s, int l, int first, int count)
+template <int PLACES>
+static __device__ inline Entries Read(const ModeProduct &p, const Staged<PLACES> &s, int l, int first, int count)
 {
   while (l < count && first >= s.to[l]) {
     l++;
@@ -190,8 +196,9 @@ static __device__ inline Entries Read(const ModeProduct &p, const Staged &s, int
    entries of column o of its rows of C: of neighbour o / modes, and first is the first neighbour of this thread block,
    of count. As in host/galerkin.c it first computes a row of A times P. The next entries are read before some
    are added */
-static __device__ inline void AddMembers(const ModeProduct &p, Staged *s, int begin, int end, int row_of_C, int width,
-                                         int o, int first, int count, BAIScalar (&sum)[BAI_LEVELS_MODES])
+template <int PLACES>
+static __device__ inline void AddMembers(const ModeProduct &p, Staged<PLACES> &s, int begin, int end, int row_of_C,
+                                         int width, int o, int first, int count, BAIScalar (&sum)[BAI_LEVELS_MODES])
 {
   const int l = (int)threadIdx.x, threads = (int)blockDim.x, rows = end - begin;
   const int mode = o % p.modes, neighbor = o / p.modes - first;
@@ -201,37 +208,37 @@ static __device__ inline void AddMembers(const ModeProduct &p, Staged *s, int be
   if (l < rows) {
     const int row = p.members.row[begin + l];
 
-    s->row[l]  = row;
-    s->from[l] = p.A.i[row];
-    s->to[l]   = p.A.i[row + 1];
+    s.row[l]  = row;
+    s.from[l] = p.A.i[row];
+    s.to[l]   = p.A.i[row + 1];
   }
   __syncthreads();
-  for (Entries e = Read(p, *s, 0, s->from[0], rows); e.l < rows;) {
+  for (Entries e = Read(p, s, 0, s.from[0], rows); e.l < rows;) {
     const int     of   = e.j < 0 ? -1 : NumberOf(p, row_of_C, width, e.j) - first;
-    const Entries next = Read(p, *s, e.l, e.first + threads, rows);
+    const Entries next = Read(p, s, e.l, e.first + threads, rows);
 
-    const int left = s->to[e.l] - e.first, words = ((left < threads ? left : threads) + WARP - 1) / WARP;
+    const int left = s.to[e.l] - e.first, words = ((left < threads ? left : threads) + WARP - 1) / WARP;
 
     for (int word = 0; word < words; word++)
-      for (int k = l; k < count; k += threads) s->of[word][k] = 0;
-    s->a[l] = e.a;
+      for (int k = l; k < count; k += threads) s.of[word][k] = 0;
+    s.a[l] = e.a;
 #pragma unroll
     for (int k = 0; k < BAI_LEVELS_MODES; k++)
-      if (k < p.modes && of >= 0 && of < count) s->P[k][l] = p.P[(long long)e.j * p.modes + k];
+      if (k < p.modes && of >= 0 && of < count) s.P[k][l] = p.P[(long long)e.j * p.modes + k];
     __syncthreads();
-    if (of >= 0 && of < count) atomicOr(&s->of[l / WARP][of], 1u << l % WARP);
+    if (of >= 0 && of < count) atomicOr(&s.of[l / WARP][of], 1u << l % WARP);
     __syncthreads();
     for (int word = 0; word < words && o < width; word++) {
-      for (unsigned rest = s->of[word][neighbor]; rest; rest &= rest - 1) {
+      for (unsigned rest = s.of[word][neighbor]; rest; rest &= rest - 1) {
         const int at = word * WARP + __ffs((int)rest) - 1;
 
-        t += s->a[at] * s->P[mode][at];
+        t += s.a[at] * s.P[mode][at];
       }
     }
     if (next.l != e.l) {
 #pragma unroll
       for (int k = 0; k < BAI_LEVELS_MODES; k++)
-        if (k < p.modes) sum[k] += BAIConj(p.P[(long long)s->row[e.l] * p.modes + k]) * t;
+        if (k < p.modes) sum[k] += BAIConj(p.P[(long long)s.row[e.l] * p.modes + k]) * t;
       t = 0;
     }
     e = next;
@@ -240,13 +247,14 @@ static __device__ inline void AddMembers(const ModeProduct &p, Staged *s, int be
 }
 
 /* Computes the values of P^H A P, a thread block for each aggregate and a thread for each column of its rows of C */
-static __global__ __launch_bounds__(MODE_THREADS) void ModeSums(ModeProduct p)
+template <int PLACES>
+static __global__ __launch_bounds__(PLACES) void ModeSums(ModeProduct p)
 {
-  __shared__ __align__(16) unsigned char memory[sizeof(Staged)]; /* complex numbers have constructors */
-  const int      c = (int)blockIdx.x, begin = p.C.i[c * p.modes], width = p.C.i[c * p.modes + 1] - begin;
-  const int      threads = (int)blockDim.x;
-  const BAIRange of      = BAIMembersAt(p.members, c);
-  Staged *const  s       = reinterpret_cast<Staged *>(memory);
+  __shared__ __align__(16) unsigned char memory[sizeof(Staged<PLACES>)]; /* complex numbers have constructors */
+  const int       c = (int)blockIdx.x, begin = p.C.i[c * p.modes], width = p.C.i[c * p.modes + 1] - begin;
+  const int       threads = (int)blockDim.x;
+  const BAIRange  of      = BAIMembersAt(p.members, c);
+  Staged<PLACES> &s       = *reinterpret_cast<Staged<PLACES> *>(memory);
 
   for (int base = 0; base < width; base += threads) {
     const int o = base + (int)threadIdx.x, last = base + threads < width ? base + threads : width;
@@ -268,7 +276,9 @@ BAIStatus BAIModesSums(BAILevelsState state, const BAIDeviceLevel *L, const int 
   const int         modes = state->p.modes, widest = (next->longest + WARP - 1) / WARP * WARP;
   const ModeProduct p = {L->A, next->A, BAIMembersOf(state, L), L->aggregate, ghost, L->P, L->m, modes};
 
-  ModeSums<<<(unsigned)L->m, (unsigned)std::min(widest, (int)MODE_THREADS), 0, state->s.stream>>>(p);
+  (widest > WARP
+     ? ModeSums<MODE_THREADS>
+     : ModeSums<WARP>)<<<(unsigned)L->m, (unsigned)std::min(widest, (int)MODE_THREADS), 0, state->s.stream>>>(p);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

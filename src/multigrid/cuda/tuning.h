@@ -22,6 +22,7 @@ enum {
   BAI_LONG_ROW_TEAM   = 8,
   BAI_LONG_OUTSIDE    = 16,
   BAI_LONG_IN_PRODUCT = 40,
+  BAI_LONG_OF_MODES   = 24, /* the same in a cycle with near-null-space vectors, for all entries of a row */
   /* Visits to levels of long rows: teams of threads that share every row; pairs of a team's share in registers; entries
      outside the block that a thread has in flight */
   BAI_LONG_TEAMS   = 4,
@@ -30,7 +31,8 @@ enum {
   /* Average number of entries outside blocks of the rows of an aggregate, above which a warp adds up their products; a
      thread would take as many steps, while the others wait */
   BAI_MANY_OUTSIDE    = 32,
-  BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has in flight */
+  BAI_MANY_OF_MODES   = 128, /* the same with near-null-space vectors, for a thread block instead of a warp */
+  BAI_PRODUCT_AT_ONCE = 8,   /* entries of A that a lane has in flight */
   /* Products whose rows are alike: entries of a row that a thread has in flight, thread blocks on a multiprocessor */
   BAI_LIKE_AT_ONCE = 9,
   BAI_LIKE_BLOCKS  = 5,

@@ -315,29 +315,65 @@ struct Range {
   int begin, end;
 };
 
-/* Restricts the residual inside the block to below, b of the next level; r is the residual of the row without products
-   with x of other rows. Each thread adds up the aggregate with these rows of the block */
+/* The residual inside a block. It has gaps between rows, as otherwise all aggregates of APART rows would begin in the
+   same banks of memory */
+template <typename T>
+struct ResidualOfBlock {
+  enum {
+    APART = 8
+  };
+  T *of;
+
+  __device__ __forceinline__ T &operator[](int t) const { return of[t + t / APART]; }
+};
+
+/* Computes the residual inside the block, in which r is that of the row without products with x of other rows */
 template <bool WHOLE, typename T, int PAIRS, bool ALL, int OUTSIDE>
-static __device__ __forceinline__ void RestrictBlock(T *below, const InsideOfRow<T, PAIRS, ALL> &inside, T x, T r,
-                                                     int aggregate, Range rows, int t, int team,
-                                                     VisitRoom<T, OUTSIDE> &room)
+static __device__ __forceinline__ ResidualOfBlock<T> ResidualInBlock(const InsideOfRow<T, PAIRS, ALL> &inside, T x, T r,
+                                                                     int t, int team, VisitRoom<T, OUTSIDE> &room)
 {
   enum {
-    APART = 8 /* aggregates of so many rows would all begin in the same banks of memory */
+    APART = ResidualOfBlock<T>::APART
   };
   static_assert(OUTSIDE * APART > APART + 1, "there is room for gaps");
-  T *const residual = room.product;
+  const ResidualOfBlock<T> residual = {room.product};
 
   Meet<WHOLE>(team); /* buffer 0 may still be read */
   room.x[0][t] = x;
   Meet<WHOLE>(team);
-  residual[t + t / APART] = inside.Rest(r, room.x[0]);
+  residual[t] = inside.Rest(r, room.x[0]);
   Meet<WHOLE>(team);
+  return residual;
+}
+
+/* Restricts the residual inside the block to below, b of the next level. Each thread adds up the aggregate with these
+   rows of the block */
+template <typename T>
+static __device__ __forceinline__ void RestrictBlock(T *below, const ResidualOfBlock<T> &residual, int aggregate,
+                                                     Range rows)
+{
   if (rows.begin == rows.end) return;
   T sum = T(0);
 
-  for (int k = rows.begin; k < rows.end; k++) sum += residual[k + k / APART];
+  for (int k = rows.begin; k < rows.end; k++) sum += residual[k];
   below[aggregate] = sum;
+}
+
+/* The same with a near null space for a block whose rows are those from first on; each thread adds up some of the
+   numbers of its aggregates */
+template <typename T>
+static __device__ __forceinline__ void RestrictModes(const BAILevelView<T> &L, T *below,
+                                                     const ResidualOfBlock<T> &residual, int block, int first, int t)
+{
+  for (int i = L.aggregate[block] * L.modes + t, end = L.aggregate[block + 1] * L.modes; i < end;
+       i += BAI_LEVELS_BLOCK) {
+    const int c = i / L.modes, k = i - c * L.modes;
+    T         sum = T(0);
+
+    for (int p = L.child[c]; p < L.child[c + 1]; p++)
+      sum += Conj(L.P[(long long)p * L.modes + k]) * residual[p - first];
+    below[i] = sum;
+  }
 }
 
 /* The rows of the level above of the row at place p; none if the row is not mine, or x is not prolonged */
@@ -388,7 +424,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   int                              aggregate = 0;
   Range rows = RowsAbove(how, p, mine); /* of the level above, or of the aggregate in the block */
 
-  if (how.restricts && L.aggregate[block] + t < L.aggregate[block + 1]) {
+  if (how.restricts && (ALL || !L.modes) && L.aggregate[block] + t < L.aggregate[block + 1]) {
     aggregate = L.aggregate[block] + t;
     rows      = {L.child[aggregate] - first, L.child[aggregate + 1] - first};
   }
@@ -426,7 +462,10 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
     if (how.above) AddAbove(how.above, rows.begin, rows.end, x);
   }
   if (!how.restricts) return;
-  RestrictBlock<WHOLE>(below, inside, x, b - at.d * x, aggregate, rows, t, team, room);
+  const ResidualOfBlock<T> residual = ResidualInBlock<WHOLE>(inside, x, b - at.d * x, t, team, room);
+
+  if (!ALL && L.modes) RestrictModes(L, below, residual, block, first, t);
+  else RestrictBlock(below, residual, aggregate, rows);
 }
 
 /* Subtracts the products with entries outside blocks of the finer level from b of m aggregates: a warp for each
@@ -493,11 +532,12 @@ static BAILevelView<T> ViewOf(BAILevelsState state, int l)
   L.extra     = D->extra ? static_cast<const T *>(D->e) : NULL;
   L.modes     = D->p ? state->p.modes : 0;
   L.P         = static_cast<const T *>(D->p);
-  L.has_long  = D->outside > BAI_LONG_OUTSIDE * (long long)D->A.n || L.modes;
-  L.has_many  = D->outside > BAI_MANY_OUTSIDE * (long long)D->m || L.modes;
-  L.b         = static_cast<T *>(D->b);
-  L.x         = static_cast<T *>(D->x);
-  L.y         = static_cast<T *>(D->y);
+  L.has_long  = D->outside > BAI_LONG_OUTSIDE * (long long)D->A.n ||
+    (L.modes && D->A.nnz > BAI_LONG_OF_MODES * (long long)D->A.n);
+  L.has_many = D->outside > BAI_MANY_OUTSIDE * (long long)D->m || L.modes;
+  L.b        = static_cast<T *>(D->b);
+  L.x        = static_cast<T *>(D->x);
+  L.y        = static_cast<T *>(D->y);
   return L;
 }
 

@@ -55,7 +55,10 @@ BAIStatus BAIHostTakeModes(BAILevelsState state)
   state->mode     = malloc(((size_t)n * (size_t)modes + 1) * sizeof(*state->mode));
   if (!state->mode) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt i = 0; i < n; i++)
-    for (int k = 0; k < modes; k++) state->mode[BAIAt(i, modes, k)] = state->p.mode[k] ? state->p.mode[k][i] : 1;
+    for (int k = 0; k < modes; k++)
+      state->mode[BAIAt(i, modes, k)] = state->p.mode[k] ? state->p.mode[k][i]
+        : state->p.constants                             ? BAIConstantOfField(i, state->points, k)
+                                                         : 1;
   return BAIStatusOf(BAI_OK);
 }
 
