@@ -43,6 +43,52 @@ static PetscErrorCode CreateExchange(PetscInt fields, PetscReal rate, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets A to two fields whose Laplacians on LINE^2 points are coupled by the matrix with 1 on its diagonal and coupling
+   beside it. A constant on each field is then nearly annihilated */
+static PetscErrorCode SetCoupled(Mat A, PetscReal coupling)
+{
+  PetscInt first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    const PetscInt point = row / 2, other = 1 - 2 * (row % 2), at[2] = {point % LINE, point / LINE};
+
+    for (int k = 0; k < 5; k++) {
+      const PetscInt  step = k == 4 ? 0 : k % 2 ? 1 : -1, to = row + step * 2 * (k / 2 == 1 ? LINE : 1);
+      const PetscReal a = k == 4 ? 4 : -1;
+
+      if (k < 4 && (at[k / 2] + step < 0 || at[k / 2] + step >= LINE)) continue;
+      PetscCall(MatSetValue(A, row, to, a, INSERT_VALUES));
+      PetscCall(MatSetValue(A, row, to + other, a * coupling, INSERT_VALUES));
+    }
+  }
+  PetscCall(Assemble(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives each unknown of A, or each field, a unit between 1e-2 and 1e2: A becomes S A S */
+static PetscErrorCode ChangeUnits(Mat A, PetscBool each)
+{
+  PetscInt first, last, fields;
+  Vec      s;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetBlockSize(A, &fields));
+  PetscCall(MatCreateVecs(A, &s, NULL));
+  PetscCall(VecGetOwnershipRange(s, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    const uint32_t drawn = (uint32_t)(each ? row : row % fields + 1) * 2654435761u >> 16;
+
+    PetscCall(VecSetValue(s, row, PetscPowReal(10, (PetscReal)(drawn % 1000) / 250 - 2), INSERT_VALUES));
+  }
+  PetscCall(VecAssemblyBegin(s));
+  PetscCall(VecAssemblyEnd(s));
+  PetscCall(MatDiagonalScale(A, s, s));
+  PetscCall(VecDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The Laplacian on an interval of CELLS elements by the symmetric interior penalty method (D. N. Arnold, "An interior
    penalty finite element method with discontinuous elements", SIAM Journal on Numerical Analysis 19, 1982), with two
    unknowns an element, and its mass matrix. Lengths are those of an element, and u is zero at both ends */
@@ -190,6 +236,58 @@ static PetscErrorCode TestApart(KSPType type, PetscInt fields, PetscReal rate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Fields that are coupled, or not, take as many iterations in other units of the unknowns, or of the fields */
+static PetscErrorCode TestUnits(KSPType type, PetscReal coupling, PetscBool each, PetscInt most)
+{
+  Mat       A;
+  KSP       ksp;
+  PetscInt  its[2];
+  PetscBool boxes;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateEmpty(PETSC_COMM_WORLD, 2, 2 * LINE * LINE, 10, &A));
+    PetscCall(SetCoupled(A, coupling));
+    if (k) PetscCall(ChangeUnits(A, each));
+    PetscCall(CreateKSP(A, type, 32, &ksp));
+    PetscCall(SolveNoise(ksp, &its[k]));
+    PetscCall(ViewHas((PetscObject)ksp, "aggregates are boxes", &boxes));
+    PetscCall(Expect(boxes || coupling != 0, "aggregates are no boxes"));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Expect(its[0] > 0 && its[1] > 0 && its[0] <= most && 10 * its[1] <= 13 * its[0] + 20,
+                   "coupling %g: %d iterations, in other units of %s %d", (double)coupling, (int)its[0],
+                   each ? "unknowns" : "fields", (int)its[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One solver for other and other couplings, in units of each unknown, takes as many iterations as a new one for each */
+static PetscErrorCode TestCouplings(KSPType type)
+{
+  const PetscReal coupling[] = {(PetscReal)0.8, (PetscReal)0.3, 0, (PetscReal)0.6};
+  Mat             A;
+  KSP             ksp[2];
+  PetscInt        its[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 2, 2 * LINE * LINE, 10, &A));
+  PetscCall(SetCoupled(A, coupling[0]));
+  PetscCall(CreateKSP(A, type, 32, &ksp[0]));
+  for (size_t step = 0; step < PETSC_STATIC_ARRAY_LENGTH(coupling); step++) {
+    PetscCall(SetCoupled(A, coupling[step]));
+    PetscCall(ChangeUnits(A, PETSC_TRUE));
+    PetscCall(CreateKSP(A, type, 32, &ksp[1]));
+    for (int k = 0; k < 2; k++) PetscCall(SolveNoise(ksp[k], &its[k]));
+    PetscCall(Expect(its[0] > 0 && 10 * its[0] <= 13 * its[1] + 20, "coupling %g: %d iterations, of a new solver %d",
+                     (double)coupling[step], (int)its[0], (int)its[1]));
+    PetscCall(KSPDestroy(&ksp[1]));
+  }
+  PetscCall(KSPDestroy(&ksp[0]));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The last of some fields has no couplings in one direction, so boxes of all fields alike do not suit it: without a
    block size there are none */
 static PetscErrorCode TestLines(KSPType type, PetscInt fields)
@@ -279,6 +377,14 @@ int main(int argc, char **argv)
       PetscCall(TestApart(type, 2, 0));
       PetscCall(TestApart(type, 3, (PetscReal)0.02));
     }
+    if (Case("coupled_%s", type)) {
+      PetscCall(TestUnits(type, (PetscReal)0.3, PETSC_TRUE, 16));
+      PetscCall(TestUnits(type, (PetscReal)0.8, PETSC_TRUE, 35));
+      PetscCall(TestUnits(type, 0, PETSC_TRUE, 16));
+      PetscCall(TestUnits(type, (PetscReal)0.8, PETSC_FALSE, 35));
+      PetscCall(TestUnits(type, 0, PETSC_FALSE, 16));
+    }
+    if (Case("couplings_%s", type)) PetscCall(TestCouplings(type));
     if (Case("lines_%s", type)) {
       PetscCall(TestLines(type, 2));
       PetscCall(TestLines(type, 5));

@@ -213,15 +213,30 @@ BAI_INLINE void BAIGridAdd(BAIGridLook *look, int d, int is, double w)
   look->most[d]  = is && w > look->most[d] ? w : look->most[d];
 }
 
+/* The factor of the couplings of a row: with several fields, which may have different units, it makes the largest 1 */
+BAI_INLINE double BAIGridFactor(const BAIRows *A, const BAINumbering *grid, BAIIndex row)
+{
+  double most = 0;
+
+  if (grid->unknowns <= 1) return 1;
+  for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
+    const double w = (double)BAIAggregateMagnitude(A->a[k]);
+
+    if (A->j[k] != row && A->j[k] < A->n && w > most && BAIGridIsOneField(grid, row, A->j[k])) most = w;
+  }
+  return most > 0 ? 1 / most : 1;
+}
+
 /* Adds the couplings of a row of a grid to its neighbours of the same field to look */
 BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIIndex row, BAIGridLook *look)
 {
-  BAIInt at[3];
-  int    coupled = 0;
+  const double factor = BAIGridFactor(A, grid, row);
+  BAIInt       at[3];
+  int          coupled = 0;
 
   BAIGridAt(grid, row, at);
   for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
-    const double w = (double)BAIAggregateMagnitude(A->a[k]);
+    const double w = (double)BAIAggregateMagnitude(A->a[k]) * factor;
     int          offset[3], axis;
 
     if (A->j[k] == row || w == 0) continue;

@@ -89,7 +89,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   PetscInt           fields;
   Mat                A, fixed = NULL;
   Vec                before;
-  PetscBool          good = PETSC_FALSE, restored;
+  PetscBool          good = PETSC_FALSE, restored, others;
   PetscReal          ratio;
   int                done;
 
@@ -110,9 +110,10 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (h->scaling.smoothed) PetscCall(BAIFieldsFindScaled(bai, A, &others));
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
-  if (!h->scaling.smoothed || h->p.modes || h->jacobi) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->scaling.smoothed || (h->p.modes && !h->fields.scaled) || h->jacobi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIReferenceFixed(bai->obj, A, &fixed));
   PetscCall(VecDuplicate(h->scaling.left, &before));
   PetscCall(VecCopy(h->scaling.left, before));
@@ -120,7 +121,8 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   PetscCall(BAIScalingRestore(&h->scaling, fixed, before, &restored));
   PetscCall(VecDestroy(&before));
   PetscCall(MatDestroy(&fixed));
-  if (!restored) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIFieldsFindScaled(bai, A, &others));
+  if (!restored && !others) PetscFunctionReturn(PETSC_SUCCESS);
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
   PetscFunctionReturn(PETSC_SUCCESS);

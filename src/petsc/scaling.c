@@ -16,10 +16,12 @@
 */
 #include "baiimpl.h"
 #include "../common/hash.h"
+#include "../relaxation/tuning.h"
 #include <petsc/private/petscimpl.h>
 
 enum {
   SMOOTHING_STEPS = 20, /* Jacobi steps for w, before inverse iteration */
+  POWER_STEPS     = 10, /* steps of the power method for their relaxation */
   BALANCING_STEPS = 40  /* steps for L and R */
 };
 
@@ -92,27 +94,56 @@ PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = B x for B = W A W, where W is the diagonal matrix of w; work is work space */
+static PetscErrorCode MultScaled(Mat A, Vec w, Vec x, Vec work, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(VecPointwiseMult(work, w, x));
+  PetscCall(MatMult(A, work, y));
+  PetscCall(VecPointwiseMult(y, y, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Estimates the largest magnitude of an eigenvalue of B, see MultScaled(), by the power method from noise. y is work
+   space, too */
+static PetscErrorCode FindLargest(Mat A, Vec w, Vec x, Vec work, Vec y, PetscReal *largest)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  *largest = 0;
+  PetscCall(BAIVecSet(x, BAI_SET_NOISE));
+  for (int step = 0; step < POWER_STEPS; step++) {
+    PetscCall(VecNormalize(x, NULL));
+    PetscCall(MultScaled(A, w, x, work, y));
+    PetscCall(VecNorm(y, NORM_2, &norm));
+    PetscCall(VecCopy(y, x));
+    *largest = PetscMax(*largest, norm);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Computes w = d^-1/2 v, where v is the result of Jacobi steps from 1 on B v = 0 for B = d^-1/2 A d^-1/2. d has |a_ii|;
    negative: A has a negative diagonal. If B, or -B then, is an M-matrix, v stays positive */
 static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
 {
   const PetscReal relaxation = (PetscReal)(negative ? -1.6 : 1.6);
-  Mat             B;
-  Vec             v, Bv;
-  PetscReal       norm;
+  Mat             fixed;
+  Vec             v, Bv, work;
+  PetscReal       largest;
 
   PetscFunctionBegin;
   PetscCall(VecCopy(d, w));
   PetscCall(BAIVecSet(w, BAI_SET_INVERSE_ROOT));
-  PetscCall(BAIDuplicateFixed((PetscObject)A, A, &B));
-  PetscCall(MatDiagonalScale(B, w, w));
-  PetscCall(MatNorm(B, NORM_INFINITY, &norm));
+  PetscCall(BAIReferenceFixed((PetscObject)A, A, &fixed));
   PetscCall(VecDuplicate(w, &v));
   PetscCall(VecDuplicate(w, &Bv));
+  PetscCall(VecDuplicate(w, &work));
+  PetscCall(FindLargest(fixed, w, v, work, Bv, &largest));
   PetscCall(VecSet(v, 1.0));
-  for (int step = 0; step < SMOOTHING_STEPS; step++) {
-    PetscCall(MatMult(B, v, Bv));
-    PetscCall(VecAXPY(v, (PetscScalar)(-relaxation / norm), Bv));
+  for (int step = 0; step < SMOOTHING_STEPS && largest > 0; step++) {
+    PetscCall(MultScaled(fixed, w, v, work, Bv));
+    PetscCall(VecAXPY(v, (PetscScalar)(-relaxation / ((PetscReal)BAI_EIGENVALUE_MARGIN * largest)), Bv));
   }
   PetscCall(VecRealPart(v));
   PetscCall(VecSet(Bv, (PetscScalar)least_of_smooth));
@@ -120,7 +151,8 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscCall(VecPointwiseMult(w, w, v));
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&Bv));
-  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,10 +406,10 @@ PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
   PetscCall(MatGetNonzeroState(A, &nonzero));
   if (now.id != s->of.id || nonzero != s->nonzero) PetscCall(MatDestroy(&s->matrix));
   if (!s->matrix || now.state != s->of.state) {
-    if (!s->matrix) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &s->matrix));
-    else { /* MatCopy() copies on the host */ PetscCall(MatZeroEntries(s->matrix));
-      PetscCall(MatAXPY(s->matrix, 1.0, A, SAME_NONZERO_PATTERN));
-    }
+    /* MatDuplicate() and MatCopy() would copy the values from a GPU to the host and back */
+    if (!s->matrix) PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &s->matrix));
+    PetscCall(MatZeroEntries(s->matrix));
+    PetscCall(MatAXPY(s->matrix, 1.0, A, SAME_NONZERO_PATTERN));
     PetscCall(MatDiagonalScale(s->matrix, s->left, s->right));
   }
   s->of      = now;
