@@ -106,7 +106,7 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
   double       w[BAI_LEVELS_FIELDS], least = PETSC_INFINITY, most = 0, rows[2] = {0, 0};
   Couplings    c = {.within = 0};
   double       bound;
-  PetscBool    mutual, modes, hermitian;
+  PetscBool    mutual, modes, hermitian, points_given;
   PetscInt     n;
 
   PetscFunctionBegin;
@@ -144,6 +144,8 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
     PetscCall(BAILooksHermitian(A, &hermitian));
     if (!hermitian) *use = BAI_FIELDS_CONSTANTS;
   }
+  PetscCall(BAIAggregatesHavePoints(bai, fields, &points_given));
+  if (*use == BAI_FIELDS_CONSTANTS && !points_given) *use = BAI_FIELDS_APART;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

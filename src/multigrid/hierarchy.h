@@ -215,3 +215,4 @@ PETSC_INTERN PetscErrorCode BAIGatheredDestroy(BAIGathered *);
 typedef PetscErrorCode      BAICoarsening(const BAI *, Mat A, BAILevelsParameters *p);
 PETSC_INTERN BAICoarsening  BAIAggregatesOfUsers; /* ../pc/baimg/aggregates.c */
 PETSC_INTERN PetscErrorCode BAIAggregatesDestroy(BAIAggregates *);
+PETSC_INTERN PetscErrorCode BAIAggregatesHavePoints(const BAI *, PetscInt, PetscBool *);

@@ -28,6 +28,7 @@ enum {
 static const PetscReal units_defect =
                          3, /* largest defect of constants; dominant rows and boundary conditions make it up to 1.7 */
   least_of_smooth   = 1e-3, /* dominant rows make v of Smooth() fall to zero or below */
+  much_smoother     = 0.85, /* steps of Smooth() are dropped unless they lower the defect by this factor */
   least_of_solution = 1e-6; /* smallest y_i / w_i, relative to the largest */
 
 /* Sets w on each field to the inverse square root of the mean of d there; differ is the largest mean over the
@@ -256,7 +257,8 @@ static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets w to a_ii^-1/2, or to a smooth vector if its defect is smaller, and improves to whether it is. d has |a_ii| */
+/* Sets w to a_ii^-1/2, or to a smooth vector if its defect is much smaller, and improves to whether it is. With several
+   fields a small gain may be that of one combination of them, which then hides the others. d has |a_ii| */
 static PetscErrorCode FindSmooth(Mat A, Vec d, PetscBool negative, Vec w, PetscBool *improves)
 {
   Vec       root;
@@ -269,7 +271,7 @@ static PetscErrorCode FindSmooth(Mat A, Vec d, PetscBool negative, Vec w, PetscB
   PetscCall(Defect(A, d, root, &before));
   PetscCall(Smooth(A, d, negative, w));
   PetscCall(Defect(A, d, w, &after));
-  *improves = (PetscBool)(after < before);
+  *improves = (PetscBool)(after < much_smoother * before);
   if (!*improves) PetscCall(VecCopy(root, w));
   PetscCall(VecDestroy(&root));
   PetscFunctionReturn(PETSC_SUCCESS);

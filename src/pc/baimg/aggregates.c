@@ -27,7 +27,8 @@ struct BAIAggregates_ {
 
    Notes:
    Every number from 0 to the largest one must be used, by at most 128 rows. With a near null space,
-   `MatSetNearNullSpace()`, the unknowns of a point must be in the same aggregate, see `MatSetBlockSize()`. An index set
+   `MatSetNearNullSpace()`, the unknowns of a point must be in the same aggregate, see `MatSetBlockSize()`. Without one,
+   set-up takes constants on fields as near null space only if they are. An index set
    that violates this, or has another size than the local rows, is an error at set-up. The preconditioner keeps a
    reference to the index set and reads it at set-up; do not change it.
 
@@ -93,6 +94,24 @@ static PetscErrorCode CheckAggregates(PetscInt n, PetscInt unknowns, const Petsc
                "PCBAIMGSetAggregates(): aggregate %" PetscInt_FMT " has %" PetscInt_FMT
                " rows: must be at least 1 and at most %d",
                c, rows[c], BAI_LEVELS_BLOCK);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the user gave no aggregates, or those in which the unknowns of each point are together. Collective */
+PetscErrorCode BAIAggregatesHavePoints(const BAI *bai, PetscInt unknowns, PetscBool *have)
+{
+  const BAIAggregates g = bai->hierarchy->aggregates;
+  const PetscInt     *of;
+  PetscInt            n;
+
+  PetscFunctionBegin;
+  *have = PETSC_TRUE;
+  if (!g) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ISGetLocalSize(g->is, &n));
+  PetscCall(ISGetIndices(g->is, &of));
+  for (PetscInt i = 0; i < n; i++) *have = (PetscBool)(*have && of[i] == of[i - i % unknowns]);
+  PetscCall(ISRestoreIndices(g->is, &of));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, have, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm(bai->obj)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
