@@ -405,8 +405,9 @@ struct RowOfVisit {
 /* Smooths one block by BAI_LEVELS_BLOCK threads, of which t is one: x = S b, or x = x + S (b - A x). The new x goes to
    L.y, as other blocks read L.x, or to how.u or how.z. First completes L.b, and at the end prolongs, or restricts to
    below, as how asks for. ALL: see InsideOfRow. PRODUCTS 0: no products of the finer level are subtracted; otherwise,
-   and with ZERO, x is from zero. follow: the block waits for the previous kernel, and does not sweep if *done is not 0.
-   The matrix, but for columns outside the block, is read from the block that this one is like */
+   and with ZERO, x is from zero. With ALL or PRODUCTS, and without WHOLE, there are no modes. follow: the block waits
+   for the previous kernel, and does not sweep if *done is not 0. The matrix, but for columns outside the block, is read
+   from the block that this one is like */
 template <typename T, bool WHOLE, int PAIRS, bool ALL, int PRODUCTS, bool ZERO, int OUTSIDE>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
                                                   int t, int team, VisitRoom<T, OUTSIDE> &room, bool follow,
@@ -416,6 +417,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   const int                        size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first, p = first + t;
   const bool                       mine      = t < size;
   const bool                       from_zero = ZERO || how.from_zero || PRODUCTS;
+  constexpr bool                   modes     = WHOLE && !ALL && !PRODUCTS; /* there may be some */
   const int                        like      = L.like ? L.like[block] : block;
   const int                        from      = L.full ? like * BAI_LEVELS_BLOCK : L.first[like];
   const InsideOfRow<T, PAIRS, ALL> inside(L, like * BAI_TEAMS + t / BAI_TEAM, t);
@@ -424,7 +426,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   int                              aggregate = 0;
   Range rows = RowsAbove(how, p, mine); /* of the level above, or of the aggregate in the block */
 
-  if (how.restricts && (ALL || !L.modes) && L.aggregate[block] + t < L.aggregate[block + 1]) {
+  if (how.restricts && !(modes && L.modes) && L.aggregate[block] + t < L.aggregate[block + 1]) {
     aggregate = L.aggregate[block] + t;
     rows      = {L.child[aggregate] - first, L.child[aggregate + 1] - first};
   }
@@ -464,7 +466,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   if (!how.restricts) return;
   const ResidualOfBlock<T> residual = ResidualInBlock<WHOLE>(inside, x, b - at.d * x, t, team, room);
 
-  if (!ALL && L.modes) RestrictModes(L, below, residual, block, first, t);
+  if (modes && L.modes) RestrictModes(L, below, residual, block, first, t);
   else RestrictBlock(below, residual, aggregate, rows);
 }
 
