@@ -149,18 +149,6 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a near null space, or a single field, leaves nothing to find for a matrix with fields unknowns of a point.
-   given is the user's matrix */
-static PetscErrorCode IsOne(const BAI *bai, Mat given, PetscInt fields, PetscBool *one)
-{
-  MatNullSpace space;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNearNullSpace(given, &space));
-  *one = (PetscBool)(space || fields == 1 || bai->hierarchy->chip);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Finds how set-up treats the fields of the scaled matrix, instead of those of A, and whether that differs from how it
    treats them now. Units may hide how fields are coupled. Collective */
 PetscErrorCode BAIFieldsFindScaled(BAI *bai, Mat A, PetscBool *changed)
@@ -182,21 +170,24 @@ PetscErrorCode BAIFieldsFindScaled(BAI *bai, Mat A, PetscBool *changed)
 }
 
 /* Finds how set-up treats the fields of a matrix, unless that has been done for its present values, and whether that
-   has changed. given is the user's matrix, A its copy of type aij. A transposed operator takes the result of the
-   original one. Collective */
+   has changed. given is the user's matrix, A its copy of type aij. While the scaling is kept, this is about the scaled
+   matrix. A transposed operator takes the result of the original one. Collective */
 PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
 {
   const BAIHierarchy h   = bai->hierarchy;
   BAIFields         *f   = &h->fields;
   BAIFields          now = {.use = BAI_FIELDS_APART};
-  PetscBool          one = PETSC_FALSE, same, kept;
+  PetscBool          one, same, kept;
+  MatNullSpace       space;
   PetscInt           fields;
+  Mat                scaled;
 
   PetscFunctionBegin;
   *changed = PETSC_FALSE;
   PetscCall(BAIVersionOf((PetscObject)given, &now.of));
+  PetscCall(MatGetNearNullSpace(given, &space));
   PetscCall(MatGetBlockSize(A, &fields));
-  PetscCall(IsOne(bai, given, fields, &one));
+  one  = (PetscBool)(space || fields == 1 || h->chip);
   kept = (PetscBool)(f->scaled && h->ready && now.of.id == h->of.id);
   same = (PetscBool)(f->looked && !one && now.of.id == f->of.id && now.of.state == f->of.state && kept == f->scaled);
   if (f->looked) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm(bai->obj)));
@@ -207,13 +198,13 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
     now.dependent = bai->origin->hierarchy->fields.dependent;
     now.scaled    = bai->origin->hierarchy->fields.scaled;
   } else if (!one) {
-    if (kept) { /* so is the scaling, unless the fields of the scaled matrix are others */
-      f->looked = PETSC_TRUE;
-      PetscCall(BAIFieldsFindScaled(bai, A, changed));
-      f->of = now.of;
-      if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
+    if (kept) {
+      PetscCall(BAIScalingGetMatrix(&h->scaling, A, &scaled));
+      PetscCall(Examine(bai, scaled, fields, &now.use, &now.dependent));
+      kept = (PetscBool)(now.use == f->use && now.dependent == f->dependent);
     }
-    PetscCall(Examine(bai, A, fields, &now.use, &now.dependent));
+    if (!kept) PetscCall(Examine(bai, A, fields, &now.use, &now.dependent));
+    now.scaled = kept;
     now.looked = PETSC_TRUE;
   }
   *changed = (PetscBool)(now.use != f->use || now.dependent != f->dependent || now.scaled != f->scaled);

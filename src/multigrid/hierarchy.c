@@ -107,7 +107,6 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->over        = bai->hierarchy->no_over ? 1 : (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
   PetscCall(BAIGetModes(bai, given, A, fields, mode, &p->modes, &p->constants, &p->modes_id));
-  if (bai->hierarchy->scaling.left && !bai->hierarchy->fields.scaled) p->constants = 0; /* but vectors */
   if (bai->hierarchy->chip || (!p->modes && bai->hierarchy->fields.use == BAI_FIELDS_TOGETHER)) p->fields = 1;
   p->like     = bai->origin && !bai->apart ? bai->origin->hierarchy->levels : NULL;
   p->longest  = o->levels > 0 || bai->origin ? 0 : BAI_LONGEST_ROW;
@@ -197,7 +196,7 @@ static PetscErrorCode CreateLevels(BAI *bai, Mat given, const PetscInt garray[],
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   p.ghost = (const BAIInt *)garray;
   PetscCall(BAIGetModes(bai, given, given, (PetscInt)p.fields, mode, &modes, &constants, &id));
-  if (h->scaling.left && !p.constants) PetscCall(BAIHierarchyScaleModes(bai, modes, constants, mode));
+  if (h->scaling.left && !constants) PetscCall(BAIHierarchyScaleModes(bai, modes, mode));
   for (int k = 0; k < modes; k++) {
     if (!mode[k]) continue;
     PetscCall(BAIVecGetArray(h->backend, mode[k], BAI_READ, &array[k], &memory));

@@ -24,7 +24,7 @@ typedef struct {
   PetscBool    dependent; /* the entries between fields outweigh the diagonal */
   PetscBool    looked;    /* the coupling of fields was looked at, as there are several, and no near null space */
   BAIVersion   of;        /* version of the user's matrix at that time */
-  PetscBool    scaled;    /* this is about the scaled matrix, see units.c, not about the user's */
+  PetscBool    scaled;    /* this is about the scaled matrix, see units.c, as always if there is one */
 } BAIFields;
 
 typedef struct {
@@ -183,7 +183,7 @@ PETSC_INTERN PetscErrorCode BAIFieldsFindScaled(BAI *, Mat, PetscBool *);
 
 /* modes.c */
 PETSC_INTERN PetscErrorCode BAIGetModes(const BAI *, Mat, Mat, PetscInt, Vec[], int *, int *, uint64_t *);
-PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int modes, int constants, Vec[]);
+PETSC_INTERN PetscErrorCode BAIHierarchyScaleModes(const BAI *, int, Vec[]);
 
 /* ranks.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);

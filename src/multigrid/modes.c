@@ -20,9 +20,10 @@ static PetscErrorCode IsConstant(Vec v, PetscBool *is)
 }
 
 /*
-   Gets the near null space of the user's matrix as the modes of its coarse levels; mode[k] is NULL for a constant, or
-   with constants for the constant on field k. There are none if the near null space is the constant alone, which coarse
-   levels always represent. id changes with the vectors
+   Gets the near null space of the user's matrix as the modes of its coarse levels; mode[k] is NULL for a constant. Or,
+   with constants, the modes are the constants on fields of the matrix of the levels, and all of mode is NULL. There are
+   no modes if the near null space is the constant alone, which coarse levels always represent. id changes with the
+   vectors
 */
 PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, int *constants,
                            uint64_t *id)
@@ -89,9 +90,9 @@ PetscErrorCode BAIGetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Replaces vectors of the near null space of A by new ones for L A R, which the caller destroys. NULL is the constant,
-   or with constants the one on field k. As A^T uses the P of A, its vectors are divided by the same scaling */
-PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, int constants, Vec mode[])
+/* Replaces vectors of the near null space of A by new ones for L A R, which the caller destroys; NULL is the constant.
+   As A^T uses the P of A, its vectors are divided by the same scaling */
+PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, Vec mode[])
 {
   const BAIScaling *s     = &bai->hierarchy->scaling;
   const Vec         right = bai->origin ? s->left : s->right;
@@ -101,10 +102,7 @@ PetscErrorCode BAIHierarchyScaleModes(const BAI *bai, int modes, int constants, 
     Vec divided;
 
     PetscCall(VecDuplicate(right, &divided));
-    if (!mode[k]) {
-      PetscCall(VecSet(divided, constants ? 0 : 1));
-      if (constants) PetscCall(VecStrideSet(divided, k, 1));
-    }
+    if (!mode[k]) PetscCall(VecSet(divided, 1.0));
     PetscCall(VecPointwiseDivide(divided, mode[k] ? mode[k] : divided, right));
     mode[k] = divided;
   }

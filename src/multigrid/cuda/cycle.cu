@@ -233,8 +233,9 @@ struct Cycle {
     auto kernel  = VisitOf<T, BAI_PAIRS_MORE, false>(from_zero, how.finer.child);
     int  threads = BAI_LEVELS_BLOCK;
 
-    if constexpr (sizeof(T) <= sizeof(float)) {           /* in native precision this does not pay off */
-      const int widest = L.modes ? INT32_MAX : D->widest; /* kernels for narrow rows know no modes */
+    if constexpr (sizeof(T) <= sizeof(float)) { /* in native precision this does not pay off */
+      /* kernels for narrow rows know no modes */
+      const int widest = L.modes ? INT32_MAX : D->widest;
 
       if (widest <= BAI_PAIRS_MORE) kernel = VisitOf<T, BAI_PAIRS_MORE, true>(from_zero, how.finer.child);
       if (widest <= BAI_PAIRS_FEW) kernel = VisitOf<T, BAI_PAIRS_FEW, true>(from_zero, how.finer.child);

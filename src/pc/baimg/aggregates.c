@@ -27,10 +27,10 @@ struct BAIAggregates_ {
 
    Notes:
    Every number from 0 to the largest one must be used, by at most 128 rows. With a near null space,
-   `MatSetNearNullSpace()`, the unknowns of a point must be in the same aggregate, see `MatSetBlockSize()`. Without one,
-   set-up takes constants on fields as near null space only if they are. An index set
-   that violates this, or has another size than the local rows, is an error at set-up. The preconditioner keeps a
-   reference to the index set and reads it at set-up; do not change it.
+   `MatSetNearNullSpace()`, the unknowns of a point must be in the same aggregate, see `MatSetBlockSize()`. An index set
+   that violates this, or has another size than the local rows, is an error at set-up. Without a near null space, set-up
+   takes constants on fields as one only if the unknowns of each point are in the same aggregate. The preconditioner
+   keeps a reference to the index set and reads it at set-up; do not change it.
 
    Only the first coarse level is made of these aggregates. Aggregates of coarser levels are pairs of pairs of rows.
 
