@@ -106,7 +106,7 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
   double       w[BAI_LEVELS_FIELDS], least = PETSC_INFINITY, most = 0, rows[2] = {0, 0};
   Couplings    c = {.within = 0};
   double       bound;
-  PetscBool    mutual, modes, hermitian, points_given;
+  PetscBool    mutual, few, modes, hermitian, points_given;
   PetscInt     n;
 
   PetscFunctionBegin;
@@ -133,9 +133,11 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
     PetscFunctionReturn(PETSC_SUCCESS); /* squares overflow, or an entry is not finite */
   bound   = PetscMax(rows[0], rows[1]) / (double)n;
   mutual  = (PetscBool)(c.mutual >= balanced * c.between);
-  modes   = (PetscBool)(fields <= BAI_LEVELS_MODES);
-  *depend = (PetscBool)(modes && Depend(&c, dependent));
-  if (*depend) *use = BAI_FIELDS_CONSTANTS;
+  few     = (PetscBool)(fields <= BAI_LEVELS_MODES);
+  *depend = (PetscBool)(few && Depend(&c, dependent));
+  PetscCall(BAIAggregatesHavePoints(bai, fields, &points_given));
+  modes = (PetscBool)(few && points_given);
+  if (*depend && modes) *use = BAI_FIELDS_CONSTANTS;
   else if (mutual && bound >= many) *use = BAI_FIELDS_TOGETHER;
   else if (modes && c.between > 0 && c.between >= strong * strong * c.within && c.left <= annihilated)
     *use = BAI_FIELDS_CONSTANTS;
@@ -144,70 +146,84 @@ static PetscErrorCode Examine(BAI *bai, Mat A, PetscInt fields, BAIFieldsUse *us
     PetscCall(BAILooksHermitian(A, &hermitian));
     if (!hermitian) *use = BAI_FIELDS_CONSTANTS;
   }
-  PetscCall(BAIAggregatesHavePoints(bai, fields, &points_given));
-  if (*use == BAI_FIELDS_CONSTANTS && !points_given) *use = BAI_FIELDS_APART;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds how set-up treats the fields of the scaled matrix, instead of those of A, and whether that differs from how it
-   treats them now. Units may hide how fields are coupled. Collective */
+/* Does Examine() for the scaled matrix. Collective */
+static PetscErrorCode ExamineScaled(BAI *bai, Mat A, PetscInt fields, BAIFields *f)
+{
+  Mat scaled;
+
+  PetscFunctionBegin;
+  PetscCall(BAIScalingGetMatrix(&bai->hierarchy->scaling, A, &scaled));
+  PetscCall(Examine(bai, scaled, fields, &f->use, &f->dependent));
+  f->scaled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool AreTreatedAlike(const BAIFields *a, const BAIFields *b)
+{
+  return (PetscBool)(a->use == b->use && a->dependent == b->dependent);
+}
+
+/* Finds how set-up treats the fields of the scaled matrix, instead of those of A, as units may hide how they are
+   coupled. changed, unless it is NULL, is whether it treated them otherwise before. Collective */
 PetscErrorCode BAIFieldsFindScaled(BAI *bai, Mat A, PetscBool *changed)
 {
   BAIFields *f = &bai->hierarchy->fields, now = *f;
   PetscInt   fields;
-  Mat        scaled;
 
   PetscFunctionBegin;
-  *changed = PETSC_FALSE;
-  if (!f->looked) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetBlockSize(A, &fields));
-  PetscCall(BAIScalingGetMatrix(&bai->hierarchy->scaling, A, &scaled));
-  PetscCall(Examine(bai, scaled, fields, &now.use, &now.dependent));
-  now.scaled = PETSC_TRUE;
-  *changed   = (PetscBool)(now.use != f->use || now.dependent != f->dependent);
-  *f         = now;
+  if (f->looked) {
+    PetscCall(MatGetBlockSize(A, &fields));
+    PetscCall(ExamineScaled(bai, A, fields, &now));
+  }
+  if (changed) *changed = (PetscBool)!AreTreatedAlike(&now, f);
+  *f = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Finds how set-up treats the fields of a matrix, unless that has been done for its present values, and whether that
-   has changed. given is the user's matrix, A its copy of type aij. While the scaling is kept, this is about the scaled
-   matrix. A transposed operator takes the result of the original one. Collective */
+   has changed. given is the user's matrix, A its copy of type aij. If there is a scaling, the scaled matrix is looked
+   at, and only if its fields are to be treated otherwise A itself, as set-up then drops the scaling. A transposed
+   operator takes the result of the original one. Collective */
 PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
 {
   const BAIHierarchy h   = bai->hierarchy;
   BAIFields         *f   = &h->fields;
   BAIFields          now = {.use = BAI_FIELDS_APART};
-  PetscBool          one, same, kept;
+  PetscBool          one, same, kept, agreed[2];
   MatNullSpace       space;
   PetscInt           fields;
-  Mat                scaled;
 
   PetscFunctionBegin;
   *changed = PETSC_FALSE;
   PetscCall(BAIVersionOf((PetscObject)given, &now.of));
   PetscCall(MatGetNearNullSpace(given, &space));
   PetscCall(MatGetBlockSize(A, &fields));
-  one  = (PetscBool)(space || fields == 1 || h->chip);
-  kept = (PetscBool)(f->scaled && h->ready && now.of.id == h->of.id);
-  same = (PetscBool)(f->looked && !one && now.of.id == f->of.id && now.of.state == f->of.state && kept == f->scaled);
-  if (f->looked) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm(bai->obj)));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  one       = (PetscBool)(space || fields == 1 || h->chip);
+  kept      = (PetscBool)(f->scaled && h->ready && now.of.id == h->of.id);
+  same      = (PetscBool)(f->looked && !one && now.of.id == f->of.id && now.of.state == f->of.state);
+  agreed[0] = kept;
+  agreed[1] = (PetscBool)(same && kept == f->scaled);
+  if (f->looked || f->scaled)
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, agreed, 2, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm(bai->obj)));
+  if (agreed[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  kept      = agreed[0];
   f->looked = PETSC_FALSE; /* also after an error */
   if (!one && bai->origin) {
     now.use       = bai->origin->hierarchy->fields.use;
     now.dependent = bai->origin->hierarchy->fields.dependent;
     now.scaled    = bai->origin->hierarchy->fields.scaled;
   } else if (!one) {
-    if (kept) {
-      PetscCall(BAIScalingGetMatrix(&h->scaling, A, &scaled));
-      PetscCall(Examine(bai, scaled, fields, &now.use, &now.dependent));
-      kept = (PetscBool)(now.use == f->use && now.dependent == f->dependent);
+    if (kept) PetscCall(ExamineScaled(bai, A, fields, &now));
+    if (!kept || !AreTreatedAlike(&now, f)) {
+      PetscCall(Examine(bai, A, fields, &now.use, &now.dependent));
+      now.scaled = PETSC_FALSE;
     }
-    if (!kept) PetscCall(Examine(bai, A, fields, &now.use, &now.dependent));
-    now.scaled = kept;
     now.looked = PETSC_TRUE;
   }
-  *changed = (PetscBool)(now.use != f->use || now.dependent != f->dependent || now.scaled != f->scaled);
+  *changed = (PetscBool)(!AreTreatedAlike(&now, f) || now.scaled != f->scaled);
   *f       = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

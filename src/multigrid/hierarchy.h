@@ -24,7 +24,7 @@ typedef struct {
   PetscBool    dependent; /* the entries between fields outweigh the diagonal */
   PetscBool    looked;    /* the coupling of fields was looked at, as there are several, and no near null space */
   BAIVersion   of;        /* version of the user's matrix at that time */
-  PetscBool    scaled;    /* this is about the scaled matrix, see units.c, as always if there is one */
+  PetscBool    scaled;    /* all this is about the scaled matrix, see units.c */
 } BAIFields;
 
 typedef struct {

@@ -103,8 +103,8 @@ typedef struct {
      host, or NULL. Only BAILevelsCreate() reads it */
   const BAIInt *field;
   /* Number of near-null-space vectors; 0: a constant on each field. Each vector has n entries, on the host, or for cuda
-     where kernels can read it; NULL is the constant 1, or with constants, which makes all of them NULL and modes equal
-     to fields, 1 on field k and 0 on the others for vector k. Only BAILevelsCreate() reads them */
+     where kernels can read it; NULL is the constant 1. With constants, vector k is 1 on field k and 0 on the others;
+     all are NULL then, and there are as many as fields. Only BAILevelsCreate() reads them */
   int              modes, constants;
   const BAIScalar *mode[BAI_LEVELS_MODES];
   uint64_t         modes_id; /* id chosen by the caller, which changes whenever the vectors change */

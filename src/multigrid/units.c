@@ -110,7 +110,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
     PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BAIFieldsFindScaled(bai, A, &others));
+  PetscCall(BAIFieldsFindScaled(bai, A, NULL));
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_TRUE, &done));
   if (!h->scaling.smoothed || (h->p.modes && !h->fields.scaled) || h->jacobi) PetscFunctionReturn(PETSC_SUCCESS);

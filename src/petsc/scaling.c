@@ -9,7 +9,7 @@
    * If constants on each field make A w as small as in consistent units, w is the inverse square root of the mean
      diagonal entry of the field. For a scalar matrix this is one number, and nothing is scaled.
    * Otherwise, if A is Hermitian, w starts as a_ii^-1/2, and Jacobi steps on A w = 0 make it smooth. They are dropped
-     if A w is not smaller then, such as where one field has a mass that outweighs its couplings.
+     unless they make A w much smaller, such as where one field has a mass that outweighs its couplings.
    * Otherwise L and R give all rows and columns of |L A R| the same sum: R. Sinkhorn, P. Knopp, "Concerning nonnegative
      matrices and doubly stochastic matrices", Pacific Journal of Mathematics 21, 1967. The error that remains after
      the steps is smooth, and hardly differs on an aggregate.
@@ -21,7 +21,8 @@
 
 enum {
   SMOOTHING_STEPS = 20, /* Jacobi steps for w, before inverse iteration */
-  POWER_STEPS     = 10, /* steps of the power method for their relaxation */
+  POWER_STEPS     = 10, /* steps of the power method for their length */
+  ESTIMATES       = 4,  /* attempts, as the power method may find too small an eigenvalue */
   BALANCING_STEPS = 40  /* steps for L and R */
 };
 
@@ -107,7 +108,7 @@ static PetscErrorCode MultScaled(Mat A, Vec w, Vec x, Vec work, Vec y)
 
 /* Estimates the largest magnitude of an eigenvalue of B, see MultScaled(), by the power method from noise. y is work
    space, too */
-static PetscErrorCode FindLargest(Mat A, Vec w, Vec x, Vec work, Vec y, PetscReal *largest)
+static PetscErrorCode EstimateNorm(Mat A, Vec w, Vec x, Vec work, Vec y, PetscReal *largest)
 {
   PetscReal norm;
 
@@ -124,14 +125,35 @@ static PetscErrorCode FindLargest(Mat A, Vec w, Vec x, Vec work, Vec y, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets v to the result of Jacobi steps from 1 on B v = 0, see MultScaled(), if largest is at least the largest
+   magnitude of an eigenvalue of B. Otherwise an entry of B v may grow, which is noticed: grows */
+static PetscErrorCode Steps(Mat A, Vec w, PetscReal largest, PetscBool negative, Vec v, Vec work, Vec Bv,
+                            PetscBool *grows)
+{
+  const PetscReal step = PetscMin((PetscReal)1.6 / largest, 1); /* 1: v stays positive if B, or -B, is an M-matrix */
+  PetscReal       size, first = 0;
+
+  PetscFunctionBegin;
+  *grows = PETSC_FALSE;
+  PetscCall(VecSet(v, 1.0));
+  for (int k = 0; k < SMOOTHING_STEPS && !*grows; k++) {
+    PetscCall(MultScaled(A, w, v, work, Bv));
+    PetscCall(VecNorm(Bv, NORM_INFINITY, &size));
+    if (k == 0) first = size;
+    *grows = (PetscBool)(size > 2 * first);
+    PetscCall(VecAXPY(v, (PetscScalar)(negative ? step : -step), Bv));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Computes w = d^-1/2 v, where v is the result of Jacobi steps from 1 on B v = 0 for B = d^-1/2 A d^-1/2. d has |a_ii|;
-   negative: A has a negative diagonal. If B, or -B then, is an M-matrix, v stays positive */
+   negative: A has a negative diagonal */
 static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
 {
-  const PetscReal relaxation = (PetscReal)(negative ? -1.6 : 1.6);
-  Mat             fixed;
-  Vec             v, Bv, work;
-  PetscReal       largest;
+  Mat       fixed;
+  Vec       v, Bv, work;
+  PetscReal largest;
+  PetscBool grows = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(VecCopy(d, w));
@@ -140,12 +162,12 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscCall(VecDuplicate(w, &v));
   PetscCall(VecDuplicate(w, &Bv));
   PetscCall(VecDuplicate(w, &work));
-  PetscCall(FindLargest(fixed, w, v, work, Bv, &largest));
-  PetscCall(VecSet(v, 1.0));
-  for (int step = 0; step < SMOOTHING_STEPS && largest > 0; step++) {
-    PetscCall(MultScaled(fixed, w, v, work, Bv));
-    PetscCall(VecAXPY(v, (PetscScalar)(-relaxation / ((PetscReal)BAI_EIGENVALUE_MARGIN * largest)), Bv));
+  PetscCall(EstimateNorm(fixed, w, v, work, Bv, &largest));
+  for (int again = 0; again < ESTIMATES && grows && largest > 0; again++) {
+    largest *= again ? 2 : (PetscReal)BAI_EIGENVALUE_MARGIN;
+    PetscCall(Steps(fixed, w, largest, negative, v, work, Bv, &grows));
   }
+  if (grows) PetscCall(VecSet(v, 1.0));
   PetscCall(VecRealPart(v));
   PetscCall(VecSet(Bv, (PetscScalar)least_of_smooth));
   PetscCall(VecPointwiseMax(v, v, Bv));
@@ -257,8 +279,8 @@ static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets w to a_ii^-1/2, or to a smooth vector if its defect is much smaller, and improves to whether it is. With several
-   fields a small gain may be that of one combination of them, which then hides the others. d has |a_ii| */
+/* Sets w to a_ii^-1/2, or to a smooth vector if its defect is much smaller, and improves to whether it is. If only one
+   combination of several fields becomes smoother, w fits that one and not the others. d has |a_ii| */
 static PetscErrorCode FindSmooth(Mat A, Vec d, PetscBool negative, Vec w, PetscBool *improves)
 {
   Vec       root;

@@ -111,8 +111,8 @@ enum {
 /* defect of constants; boundaries make it 0.3 on small grids, dominant rows make it 1 */
 #define BAI_ELLIPTIC_DEFECT 0.5
 
-/* The largest eigenvalue is a little larger than the one that a few products find. An omega is refused only if it
-   diverges even for an eigenvalue smaller by this factor than the one found */
+/* The largest eigenvalue is a little larger than the one that GMRES or the power method finds. An omega is refused only
+   if it diverges even for an eigenvalue smaller by this factor than the one found */
 #define BAI_EIGENVALUE_MARGIN 1.1
 #define BAI_GMRES_TOLERANCE   1e-12 /* so small that all steps are done unless nothing is left to find */
 #define BAI_REFUSED_OMEGA     1.21

@@ -56,8 +56,8 @@ static __global__ __launch_bounds__(BAI_LONG_THREADS,
 }
 
 /* TakeOff() with a near null space: entries of a row outside its block contribute to all rows of its aggregate on the
-   coarse level. A thread block for each of m aggregates, or if team is a warp, each of its warps. Each of the lanes
-   that share a row has a mode */
+   coarse level. Each of m aggregates, of which there is at least one, has team threads: a thread block or a warp. Each
+   of the lanes that share a row has a mode. A warp without an aggregate touches no memory, so it need not follow */
 template <typename T>
 static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, int m, int team, T *b, const int *done)
 {

@@ -181,9 +181,6 @@ static BAIStatus GetModes(BAILevelsState state, size_t n, BAIScalar *to)
   const size_t           modes = (size_t)state->p.modes;
   std::vector<BAIScalar> all(from.rows * modes);
 
-  for (size_t i = 0; i < n && !from.mode; i++)
-    for (size_t k = 0; k < modes; k++) to[i * modes + k] = BAIScalar(BAIConstantOfField((int)i, state->points, (int)k));
-  if (!from.mode) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(all.data(), from.mode, all.size() * sizeof(*to), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   for (size_t i = 0; i < n; i++)

@@ -45,7 +45,7 @@ struct BAILevelView {
   const T   *out_a;
   const T   *d, *dinv, *extra; /* diagonal entries; factors of residuals; numbers that sweeps add to d, or NULL */
   T         *b, *x, *y;
-  bool       has_long; /* rows have many entries outside blocks, or with modes altogether */
+  bool       has_long; /* rows have many entries outside blocks, or if there are modes, in all */
   bool       has_many; /* aggregates have many entries outside blocks, or there are modes */
   int        modes;    /* columns of P for each aggregate; 0: one, of ones */
   const T   *P;        /* n x modes, by places */
@@ -171,7 +171,7 @@ typedef struct {
   BAIGridLook        look;                     /* of a grid, with new values */
 } BAIPlaced;
 
-/* Entry of row i in mode k: mode[i*row_step + k*mode_step] */
+/* Entry of row i in mode k: mode[i*row_step + k*mode_step]. mode NULL: constants on the fields of the finest level */
 typedef struct {
   BAIScalar *mode;
   long long  row_step, mode_step;

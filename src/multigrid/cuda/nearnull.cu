@@ -164,7 +164,7 @@ static __device__ inline int NumberOf(const ModeProduct &p, int begin, int width
 
 /* In shared memory: members of an aggregate, with the places of their entries; the values of some entries of a row of A
    and the rows of P of their columns; and for some neighbours of the aggregate the set of the entries that belong
-   to it. There is a place for each of so many threads */
+   to it. PLACES: most threads of a thread block */
 template <int PLACES>
 struct Staged {
   int       row[PLACES], from[PLACES], to[PLACES];

@@ -265,7 +265,7 @@ static __global__ __launch_bounds__(Tail<T>::THREADS) void TailCycle(const __gri
 }
 
 /* Finds the first level of the tail, with numbers of type T: the last level, and others above it, but not the finest
-   one, whose vectors are the caller's. With modes the others have long rows */
+   one, whose vectors are the caller's. With modes only the last, as the tail restricts without them */
 template <typename T>
 static BAIStatus FindTail(BAILevelsState state)
 {

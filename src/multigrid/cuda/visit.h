@@ -12,7 +12,7 @@ template <typename T>
 struct FinerLevel {
   const int *child, *out_first, *out_j; /* child NULL: the residual is complete */
   const T   *out_a, *x;
-  bool       has_many; /* its aggregates have many such entries */
+  bool       has_many; /* its aggregates have many such entries, or there are modes */
   int        modes;    /* as in BAILevelView */
   const T   *P;
 };
@@ -405,9 +405,9 @@ struct RowOfVisit {
 /* Smooths one block by BAI_LEVELS_BLOCK threads, of which t is one: x = S b, or x = x + S (b - A x). The new x goes to
    L.y, as other blocks read L.x, or to how.u or how.z. First completes L.b, and at the end prolongs, or restricts to
    below, as how asks for. ALL: see InsideOfRow. PRODUCTS 0: no products of the finer level are subtracted; otherwise,
-   and with ZERO, x is from zero. With ALL or PRODUCTS, and without WHOLE, there are no modes. follow: the block waits
-   for the previous kernel, and does not sweep if *done is not 0. The matrix, but for columns outside the block, is read
-   from the block that this one is like */
+   and with ZERO, x is from zero. Levels with modes are visited only by WHOLE, without ALL and PRODUCTS. follow: the
+   block waits for the previous kernel, and does not sweep if *done is not 0. The matrix, but for columns outside the
+   block, is read from the block that this one is like */
 template <typename T, bool WHOLE, int PAIRS, bool ALL, int PRODUCTS, bool ZERO, int OUTSIDE>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
                                                   int t, int team, VisitRoom<T, OUTSIDE> &room, bool follow,

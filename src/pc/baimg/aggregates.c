@@ -29,8 +29,8 @@ struct BAIAggregates_ {
    Every number from 0 to the largest one must be used, by at most 128 rows. With a near null space,
    `MatSetNearNullSpace()`, the unknowns of a point must be in the same aggregate, see `MatSetBlockSize()`. An index set
    that violates this, or has another size than the local rows, is an error at set-up. Without a near null space, set-up
-   takes constants on fields as one only if the unknowns of each point are in the same aggregate. The preconditioner
-   keeps a reference to the index set and reads it at set-up; do not change it.
+   may use a constant on each field in its place, but only if the unknowns of each point are in the same aggregate. The
+   preconditioner keeps a reference to the index set and reads it at set-up; do not change it.
 
    Only the first coarse level is made of these aggregates. Aggregates of coarser levels are pairs of pairs of rows.
 
@@ -55,7 +55,8 @@ PetscErrorCode PCBAIMGSetAggregates(PC pc, IS aggregates)
     PetscCall(PetscNew(&h->aggregates));
     h->aggregates->is = aggregates;
   }
-  h->ready = PETSC_FALSE;
+  h->ready         = PETSC_FALSE;
+  h->fields.looked = PETSC_FALSE; /* whether constants on fields are taken may depend on aggregates */
   BAIChanged(bai);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -106,11 +107,12 @@ PetscErrorCode BAIAggregatesHavePoints(const BAI *bai, PetscInt unknowns, PetscB
 
   PetscFunctionBegin;
   *have = PETSC_TRUE;
-  if (!g) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ISGetLocalSize(g->is, &n));
-  PetscCall(ISGetIndices(g->is, &of));
-  for (PetscInt i = 0; i < n; i++) *have = (PetscBool)(*have && of[i] == of[i - i % unknowns]);
-  PetscCall(ISRestoreIndices(g->is, &of));
+  if (g) {
+    PetscCall(ISGetLocalSize(g->is, &n));
+    PetscCall(ISGetIndices(g->is, &of));
+    for (PetscInt i = 0; i < n; i++) *have = (PetscBool)(*have && of[i] == of[i - i % unknowns]);
+    PetscCall(ISRestoreIndices(g->is, &of));
+  }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, have, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm(bai->obj)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

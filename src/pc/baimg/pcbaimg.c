@@ -283,8 +283,9 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    If the matrix has a block size (`MatSetBlockSize()`), an aggregate has unknowns of one field, with two exceptions. If
    rows annihilate a constant on all fields more nearly than one that changes its sign from field to field, or if there
    are more than 32 fields, an aggregate may have unknowns of all fields, as without a block size; -pc_view says so. If
-   fields are coupled, and A nearly annihilates a constant on each field, these constants become the near null space.
-   They also do where the couplings between fields are large beside the diagonal. New values may change that.
+   fields are coupled, and A, or the scaled matrix, nearly annihilates a constant on each, these constants become the
+   near null space. They also do where the couplings between fields are large beside the diagonal. New values may change
+   that.
 
    Iterations hardly depend on the units of unknowns and equations. If rows have entries that are large beside the
    diagonal, and constants on fields are not nearly annihilated or have other units, the levels are made from a scaled
