@@ -9,8 +9,8 @@
    within fields, without the diagonal, and A annihilates these constants */
 static const double strong = 0.1, annihilated = 0.25; /* largest Couplings.left */
 /*
-   Fields depend on each other if the norm of the entries between them is at least twice that of the diagonal, as in the
-   two equations of Cahn and Hilliard, which second derivatives couple. A definite Hermitian matrix with ones on its
+   Set-up calls fields dependent if the norm of the entries between them is at least twice that of the diagonal, as in
+   the two equations of Cahn and Hilliard, which second derivatives couple. A definite Hermitian matrix with ones on its
    diagonal has no such fields if its largest eigenvalue is below 5: the square of that eigenvalue bounds (A^2)_ii, the
    sum of the squares of row i. If A is not Hermitian, as with the real and the imaginary part of a shift, set-up takes
    constants on fields from half of the norm of the diagonal on, even if A does not annihilate them

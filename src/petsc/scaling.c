@@ -22,7 +22,6 @@
 enum {
   SMOOTHING_STEPS = 20, /* Jacobi steps for w, before inverse iteration */
   POWER_STEPS     = 10, /* steps of the power method for their length */
-  ESTIMATES       = 4,  /* attempts, as the power method may find too small an eigenvalue */
   BALANCING_STEPS = 40  /* steps for L and R */
 };
 
@@ -125,35 +124,14 @@ static PetscErrorCode EstimateNorm(Mat A, Vec w, Vec x, Vec work, Vec y, PetscRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets v to the result of Jacobi steps from 1 on B v = 0, see MultScaled(), if largest is at least the largest
-   magnitude of an eigenvalue of B. Otherwise an entry of B v may grow, which is noticed: grows */
-static PetscErrorCode Steps(Mat A, Vec w, PetscReal largest, PetscBool negative, Vec v, Vec work, Vec Bv,
-                            PetscBool *grows)
-{
-  const PetscReal step = PetscMin((PetscReal)1.6 / largest, 1); /* 1: v stays positive if B, or -B, is an M-matrix */
-  PetscReal       size, first = 0;
-
-  PetscFunctionBegin;
-  *grows = PETSC_FALSE;
-  PetscCall(VecSet(v, 1.0));
-  for (int k = 0; k < SMOOTHING_STEPS && !*grows; k++) {
-    PetscCall(MultScaled(A, w, v, work, Bv));
-    PetscCall(VecNorm(Bv, NORM_INFINITY, &size));
-    if (k == 0) first = size;
-    *grows = (PetscBool)(size > 2 * first);
-    PetscCall(VecAXPY(v, (PetscScalar)(negative ? step : -step), Bv));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Computes w = d^-1/2 v, where v is the result of Jacobi steps from 1 on B v = 0 for B = d^-1/2 A d^-1/2. d has |a_ii|;
-   negative: A has a negative diagonal */
+   negative: A has a negative diagonal. Steps of length 1 or less keep v positive if B, or -B then, is an M-matrix. If
+   the power method misses a larger eigenvalue, v grows in a few rows, which inverse iteration mends */
 static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
 {
   Mat       fixed;
   Vec       v, Bv, work;
-  PetscReal largest;
-  PetscBool grows = PETSC_TRUE;
+  PetscReal largest, length;
 
   PetscFunctionBegin;
   PetscCall(VecCopy(d, w));
@@ -163,11 +141,12 @@ static PetscErrorCode Smooth(Mat A, Vec d, PetscBool negative, Vec w)
   PetscCall(VecDuplicate(w, &Bv));
   PetscCall(VecDuplicate(w, &work));
   PetscCall(EstimateNorm(fixed, w, v, work, Bv, &largest));
-  for (int again = 0; again < ESTIMATES && grows && largest > 0; again++) {
-    largest *= again ? 2 : (PetscReal)BAI_EIGENVALUE_MARGIN;
-    PetscCall(Steps(fixed, w, largest, negative, v, work, Bv, &grows));
+  length = PetscMin((PetscReal)1.6 / ((PetscReal)BAI_EIGENVALUE_MARGIN * largest), 1);
+  PetscCall(VecSet(v, 1.0));
+  for (int step = 0; step < SMOOTHING_STEPS && largest > 0; step++) {
+    PetscCall(MultScaled(fixed, w, v, work, Bv));
+    PetscCall(VecAXPY(v, (PetscScalar)(negative ? length : -length), Bv));
   }
-  if (grows) PetscCall(VecSet(v, 1.0));
   PetscCall(VecRealPart(v));
   PetscCall(VecSet(Bv, (PetscScalar)least_of_smooth));
   PetscCall(VecPointwiseMax(v, v, Bv));
@@ -431,8 +410,8 @@ PetscErrorCode BAIScalingGetMatrix(BAIScaling *s, Mat A, Mat *B)
   if (now.id != s->of.id || nonzero != s->nonzero) PetscCall(MatDestroy(&s->matrix));
   if (!s->matrix || now.state != s->of.state) {
     /* MatDuplicate() and MatCopy() would copy the values from a GPU to the host and back */
-    if (!s->matrix) PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &s->matrix));
-    PetscCall(MatZeroEntries(s->matrix));
+    if (!s->matrix) PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &s->matrix)); /* zeros */
+    else PetscCall(MatZeroEntries(s->matrix));
     PetscCall(MatAXPY(s->matrix, 1.0, A, SAME_NONZERO_PATTERN));
     PetscCall(MatDiagonalScale(s->matrix, s->left, s->right));
   }

@@ -327,7 +327,7 @@ struct ResidualOfBlock {
   __device__ __forceinline__ T &operator[](int t) const { return of[t + t / APART]; }
 };
 
-/* Computes the residual inside the block, in which r is that of the row without products with x of other rows */
+/* Computes the residual of each row from r, its part without the products with x of other rows of the block */
 template <bool WHOLE, typename T, int PAIRS, bool ALL, int OUTSIDE>
 static __device__ __forceinline__ ResidualOfBlock<T> ResidualInBlock(const InsideOfRow<T, PAIRS, ALL> &inside, T x, T r,
                                                                      int t, int team, VisitRoom<T, OUTSIDE> &room)
