@@ -27,7 +27,7 @@ typedef enum {
 typedef struct {
   const Problem *p;
   Writing        how;
-  PetscReal      factor; /* of TWO_UNITS */
+  PetscReal      factor; /* of TWO_UNITS; for EACH_ROW and BOTH_SIDES units are between 10^-factor and 10^factor */
 } Task;
 
 static PetscReal Part(PetscInt i)
@@ -44,9 +44,9 @@ static PetscReal UnitOf(const Task *t, PetscInt row, PetscInt rows, PetscBool of
   case TWO_UNITS:
     return (t->p->coupled != 0.0 ? row % 2 : 2 * row >= rows) ? t->factor : (PetscReal)1;
   case EACH_ROW:
-    return PetscPowReal(10, 8 * Part(row) - 4);
+    return PetscPowReal(10, t->factor * (2 * Part(row) - 1));
   case BOTH_SIDES:
-    return PetscPowReal(10, 8 * Part(of_row ? row : -row - 1) - 4);
+    return PetscPowReal(10, t->factor * (2 * Part(of_row ? row : -row - 1) - 1));
   default:
     return 1;
   }
@@ -225,7 +225,7 @@ static PetscErrorCode Ignore(PETSC_UNUSED KSP ksp, PETSC_UNUSED PetscInt it, PET
    converges, also in a second solve, and in a third one with a monitor, in as many iterations */
 static PetscErrorCode TestGrowth(const Problem *p, Writing how)
 {
-  const Task         t = {p, how, 1};
+  const Task         t = {p, how, 4};
   KSPConvergedReason reason;
   Mat                A;
   Vec                b, x;
@@ -394,7 +394,7 @@ static PetscErrorCode TestStep(const char ksp_type[], const char pc_type[])
 /* y^T M x = x^T M^T y for a preconditioner of a matrix that is scaled, and M is linear */
 static PetscErrorCode TestTransposed(const Problem *p, Writing how, const char pc_type[])
 {
-  const Task  t = {p, how, 1};
+  const Task  t = {p, how, 4};
   Mat         A;
   Vec         b, x, Mx, y, My;
   KSP         ksp;
@@ -507,7 +507,7 @@ static PetscErrorCode TestPairs(void)
 static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], const char pc_type[], MatType type,
                                     PetscBool grows)
 {
-  const Task t = {p, EACH_ROW, 1};
+  const Task t = {p, EACH_ROW, 4};
   Mat        A;
   Vec        b, x, d;
   KSP        ksp[2];
@@ -569,6 +569,7 @@ int main(int argc, char **argv)
                 rough = {"rough", 80, 2, 1, 0, 0, 1, 3}, fields = {"fields", 30, 2, 1, 0, (PetscReal)0.8, 1, 0},
                 wind               = {"wind", 40, 2, 1, (PetscReal)0.6, 0, 1, 0};
   const Problem *const symmetric[] = {&grid, &cube, &jumps, &rough, &negative};
+  const PetscReal      close[]     = {(PetscReal)0.05, (PetscReal)0.1, (PetscReal)0.5};
   PetscMPIInt          ranks;
 
   PetscCall(CheckInitialize(&argc, &argv, help));
@@ -588,7 +589,11 @@ int main(int argc, char **argv)
 
       if (p == &negative && s) continue; /* KSPCG is for positive definite matrices */
       if (Case("rows_%s_%s", p->name, solver->name))
-        PetscCall(TestWriting(p, EACH_ROW, 1, solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1, 1));
+        PetscCall(TestWriting(p, EACH_ROW, 4, solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1, 1));
+      if (levels && Case("close_%s_%s", p->name, solver->name)) {
+        for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(close); c++)
+          PetscCall(TestWriting(p, EACH_ROW, close[c], solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1, 1));
+      }
       if (Case("halves_%s_%s", p->name, solver->name))
         PetscCall(TestWriting(p, TWO_UNITS, (PetscReal)1e4, solver->ksp, solver->pc, PETSC_TRUE, (PetscReal)1.1,
                               ranks > 1 ? 2 : 1)); /* more iterations: pairs of rows instead of boxes, cut by ranks */
@@ -607,11 +612,15 @@ int main(int argc, char **argv)
       PetscCall(TestWriting(&grid, SHUFFLED, 1, solver->ksp, solver->pc, PETSC_FALSE, (PetscReal)1.8, 2));
   }
   if (Case("mixed_units_baimg")) PetscCall(TestMixed(KSPGMRES, PCBAIMG, (PetscReal)1e3));
-  if (Case("sides_bai")) PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
+  if (Case("sides_bai")) PetscCall(TestWriting(&wind, BOTH_SIDES, 4, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
+  if (Case("close_wind_bai")) {
+    for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(close); c++)
+      PetscCall(TestWriting(&wind, BOTH_SIDES, close[c], KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
+  }
   if (Case("halves_wind_bai"))
     PetscCall(TestWriting(&wind, TWO_UNITS, (PetscReal)1e6, KSPBAI, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
   if (Case("sides_baimg"))
-    PetscCall(TestWriting(&wind, BOTH_SIDES, 1, KSPFGMRES, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
+    PetscCall(TestWriting(&wind, BOTH_SIDES, 4, KSPFGMRES, PCBAIMG, PETSC_FALSE, (PetscReal)1.5, 1));
   if (Case("growth")) {
     PetscCall(TestGrowth(&grid, EACH_ROW));
     PetscCall(TestGrowth(&wind, BOTH_SIDES));
@@ -634,11 +643,12 @@ int main(int argc, char **argv)
       timeoutfactor: 4
       test:
          suffix: host
-         args: -case {{fields rows,halves values,coupled,mixed,step,zeros,shuffled,sides,transposed,growth}}
+         args: -case {{fields rows,halves close values,coupled,mixed,step,zeros,shuffled,sides,transposed,growth}}
       test:
          suffix: ranks
          nsize: {{2 3}}
-         args: -case fields_bai,rows_cube,halves_grid,values_bai,coupled,mixed,step,zeros,shuffled,sides,growth
+         args: -case \
+               fields_bai,rows_cube,close_cube,halves_grid,values_bai,coupled,mixed,step,zeros,shuffled,sides,growth
       test:
          suffix: cuda
          requires: baicuda cuda
@@ -648,6 +658,6 @@ int main(int argc, char **argv)
          nsize: 2
          requires: baicuda cuda
          args: -mat_type aijcusparse -pc_baimg_gather false \
-               -case fields_bai,rows_cube,coupled,mixed,zeros,shuffled,sides
+               -case fields_bai,rows_cube,close_cube,coupled,mixed,zeros,shuffled,sides
 
 TEST*/

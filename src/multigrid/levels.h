@@ -152,7 +152,7 @@ typedef struct {
   int          modes;         /* columns of P for each aggregate; 0: one, of ones */
   double       less, more;    /* sums of the magnitudes of negative couplings, and of the other couplings */
   double       largest;       /* magnitude of the largest diagonal entry */
-  double       ratio;         /* root mean square over the rows of the sum of |a_ij|, j != i, over |a_ii| */
+  double       units;         /* root mean square over the rows of BAIMixedUnits() */
   double       skew, coupled; /* of a rank's part, sums over ghost entries: BAILevelsSkew(), and magnitudes */
   double       norm;          /* largest sum of |a_ij| of a row; infinite if an entry is not finite */
   int64_t      bytes;         /* memory, for cuda on the device, without the matrix and vectors of the caller */

@@ -7,19 +7,29 @@
 #include "rules.h"
 #include "../common/damping.h"
 #include "../common/rows.h"
-#include <float.h>
 
-/* Returns the diagonal entry of a row, or 0 if it is missing, and in sum the sum of the magnitudes of the others */
-BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
+/* Returns the diagonal entry of a row, or 0 if it is missing; in sum the sum of the magnitudes of the others, and in
+   total the sum of all entries */
+BAI_INLINE BAIScalar BAIDiagonalAndTotal(const BAIRows *A, BAIIndex row, BAIReal *sum, BAIScalar *total)
 {
   BAIScalar d = 0;
 
-  *sum = 0;
+  *sum   = 0;
+  *total = 0;
   for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
+    *total += A->a[k];
     if (A->j[k] == row) d += A->a[k];
     else *sum += BAIAggregateMagnitude(A->a[k]);
   }
   return d;
+}
+
+/* The same without the sum of all entries */
+BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
+{
+  BAIScalar total;
+
+  return BAIDiagonalAndTotal(A, row, sum, &total);
 }
 
 /* Whether a row has couplings: entries besides the diagonal that are not zero */
@@ -102,105 +112,6 @@ BAI_INLINE BAIScalar BAIOpposite(const BAIRows *A, BAIIndex i, BAIIndex k)
   const BAIIndex j = A->j[k], guess = A->i[j + 1] - 1 - (k - A->i[i]);
 
   return guess >= A->i[j] && A->j[guess] == i ? A->a[guess] : BAIEntry(A, j, i);
-}
-
-/* Properties of a set of rows. The struct is copied as a whole, so it has no padding */
-typedef struct {
-  int64_t  bad;           /* first row whose diagonal entry is zero or missing */
-  double   less, more;    /* sums of the magnitudes of negative couplings, and of the others */
-  double   norm;          /* largest sum of magnitudes of a row */
-  double   skew, coupled; /* see BAILevelsInfo */
-  double   least, most;   /* smallest and largest magnitude of a diagonal entry */
-  double   ratio2;        /* sum over rows of the squares whose root mean square is BAILevelsInfo.ratio */
-  uint64_t pattern;       /* hash of the nonzero pattern */
-  int      other;         /* number of rows that contradict a Hermitian matrix with a positive diagonal */
-  int      opposite;      /* number of rows that contradict a Hermitian matrix with a negative diagonal */
-  int      zeros;         /* number of zero rows */
-  int      longest;       /* largest number of entries of a row */
-} BAIFindings;
-
-/* The findings of no row of a matrix of n rows */
-BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
-{
-  const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0, 0};
-
-  return none;
-}
-
-/* The findings of two sets of rows together */
-BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindings *b)
-{
-  const BAIFindings both = {a->bad < b->bad ? a->bad : b->bad,
-                            a->less + b->less,
-                            a->more + b->more,
-                            BAILargerNorm(a->norm, b->norm),
-                            a->skew + b->skew,
-                            a->coupled + b->coupled,
-                            a->least < b->least ? a->least : b->least,
-                            BAILargerNorm(a->most, b->most),
-                            a->ratio2 + b->ratio2,
-                            a->pattern + b->pattern,
-                            a->other + b->other,
-                            a->opposite + b->opposite,
-                            a->zeros + b->zeros,
-                            a->longest > b->longest ? a->longest : b->longest};
-
-  return both;
-}
-
-/* Examines every step-th entry of a row from entry number first on. size is the sum of magnitudes of the row, begin the
-   first global row of this rank, and ghost has the global numbers of ghosts. Returns whether some a_ij differs from
-   conj(a_ji) by more than rounding; without search it looks up no a_ji */
-BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *ghost, BAIIndex row, BAIReal size,
-                                int first, int step, int search, BAIFindings *found)
-{
-  const BAIReal epsilon = BAI_LOOK_ROUNDING * (sizeof(BAIReal) > sizeof(float) ? DBL_EPSILON : FLT_EPSILON);
-  int           other   = 0;
-
-  for (BAIIndex k = A->i[row] + first; k < A->i[row + 1]; k += step) {
-    const BAIIndex j = A->j[k];
-    const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
-
-    /* ghosts count by their global numbers, with other bits than own columns */
-    found->pattern += BAIHash((uint64_t)row << 32 ^ (j < A->n ? (uint64_t)j : ~(uint64_t)ghost[j - A->n])) ^
-      (uint64_t)k;
-    if (j == row) continue;
-    if (BAIRealPart(A->a[k]) < 0) found->less += (double)w;
-    else found->more += (double)w;
-    if (j >= A->n) {
-      found->coupled += (double)w;
-      found->skew += BAILevelsSkew(A->a[k], begin + row, ghost[j - A->n]);
-    } else if (search && !other) {
-      other = !(BAIAggregateMagnitude(A->a[k] - BAIConj(BAIOpposite(A, row, k))) <= epsilon * (w + size));
-    }
-  }
-  return other;
-}
-
-/* Adds the findings of a row, except of its single entries. d and sum are the results of BAIDiagonal(), other of
-   BAILookAtEntries() over all entries */
-BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIReal sum, int other, BAIFindings *found)
-{
-  const BAIReal  magnitude = BAIAggregateMagnitude(d);
-  const int      zero      = !(magnitude > 0) && !(sum > 0);
-  const BAIIndex length    = A->i[row + 1] - A->i[row];
-
-  if (BAILevelsIsBad(magnitude, sum) && row < found->bad) found->bad = row;
-  found->norm = BAILargerNorm(found->norm, (double)(magnitude + sum));
-  if ((double)magnitude < found->least) found->least = (double)magnitude;
-  found->most = BAILargerNorm(found->most, (double)magnitude);
-  if (magnitude > 0) found->ratio2 += (double)(sum / magnitude) * (double)(sum / magnitude);
-  found->other += other || (!(BAIRealPart(d) > 0) && !zero);
-  found->opposite += other || (!(BAIRealPart(d) < 0) && !zero);
-  found->zeros += zero;
-  if (length > found->longest) found->longest = (int)length;
-}
-
-/* Adds the findings of a row that is too long for levels: whether one can divide by its diagonal entry, and its
-   length. It counts as a row that is not zero, as if the other entries had the sum 1 */
-BAI_INLINE void BAILookAtLongRow(const BAIRows *A, BAIIndex row, BAIFindings *found)
-{
-  BAILookAtRow(A, row, BAIEntry(A, row, row), 1, 0, found);
 }
 
 /* Adds a coupling of magnitude w along direction d to look, if is. d must be known to the compiler, so that a device
@@ -586,15 +497,3 @@ BAI_INLINE uint32_t BAIFitLeads(const BAIFit *fit, BAIIndex row, BAIIndex begin,
   }
   return leads;
 }
-
-#if defined(__cplusplus)
-extern "C" {
-#endif
-
-/* Turns the findings of n rows into info and the overcorrection factor over. With parameter like, what decides on the
-   course of a cycle is as there: Hermitian or not, and the sign. BAI_ERR_DIAGONAL if a row is bad */
-BAIStatus BAITakeFindings(const BAIFindings *, const BAILevelsParameters *, BAIInt n, BAILevelsInfo *, BAIReal *over);
-
-#if defined(__cplusplus)
-}
-#endif

@@ -1,5 +1,5 @@
 /* Rules for whole levels: properties of a matrix, the numbering of rows on a grid, and boxes of a grid as aggregates */
-#include "rowrules.h"
+#include "findings.h"
 #include <stdlib.h>
 
 BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p, BAIInt n, BAILevelsInfo *info,
@@ -18,7 +18,7 @@ BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p
   info->less    = info->negative ? found->more : found->less;
   info->more    = info->negative ? found->less : found->more;
   info->largest = found->most;
-  info->ratio   = n ? sqrt(found->ratio2 / (double)n) : 0;
+  info->units   = n ? sqrt(found->units2 / (double)n) : 0;
   info->norm    = found->norm;
   info->skew    = found->skew;
   info->coupled = found->coupled;

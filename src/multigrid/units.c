@@ -49,15 +49,15 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gets the ratio of BAI_UNITS_RATIO, the largest one of all ranks, or 0 if there are no levels. Collective */
-static PetscErrorCode GetRatio(const BAI *bai, PetscReal *ratio)
+/* Gets BAILevelsInfo.units, the largest one of all ranks, or 0 if there are no levels. Collective */
+static PetscErrorCode GetMixed(const BAI *bai, PetscReal *mixed)
 {
   const BAIHierarchy h = bai->hierarchy;
 
   PetscFunctionBegin;
-  *ratio = h->levels ? (PetscReal)h->info.ratio : 0;
-  if (PetscIsNanReal(*ratio)) *ratio = (PetscReal)INFINITY;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(bai->obj)));
+  *mixed = h->levels ? (PetscReal)h->info.units : 0;
+  if (PetscIsNanReal(*mixed)) *mixed = (PetscReal)INFINITY;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, mixed, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(bai->obj)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,13 +66,13 @@ static PetscErrorCode GetRatio(const BAI *bai, PetscReal *ratio)
 static PetscErrorCode RenewUnits(BAI *bai, Mat given, int *done)
 {
   const BAIHierarchy h = bai->hierarchy;
-  PetscReal          ratio;
+  PetscReal          mixed;
 
   PetscFunctionBegin;
   if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetRatio(bai, &ratio));
-  if (PetscIsInfReal(ratio) || !(ratio > (PetscReal)BAI_UNITS_GROWTH * h->ratio)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!h->scaling.left && !(ratio > (PetscReal)BAI_UNITS_RATIO)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetMixed(bai, &mixed));
+  if (PetscIsInfReal(mixed) || !(mixed > PetscMax(1, (PetscReal)BAI_UNITS_GROWTH * h->mixed)))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->obj, "New levels: the units of the new values are others\n"));
   h->ready = PETSC_FALSE;
   PetscCall(BAIHierarchyMake(bai, given, PETSC_FALSE, done)); /* without the scaling */
@@ -90,13 +90,13 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   Mat                A, fixed = NULL;
   Vec                before;
   PetscBool          good = PETSC_FALSE, restored, others;
-  PetscReal          ratio;
+  PetscReal          mixed;
   int                done;
 
   PetscFunctionBegin;
   if (h->jacobi || bai->origin) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetRatio(bai, &ratio));
-  if (!(ratio > (PetscReal)BAI_UNITS_RATIO) || PetscIsInfReal(ratio)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetMixed(bai, &mixed));
+  if (!(mixed > 1) || PetscIsInfReal(mixed)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
   PetscCall(MatGetBlockSize(A, &fields));
   if (h->fields.use == BAI_FIELDS_TOGETHER) fields = 1; /* a unit of each field would not make them alike */
@@ -138,8 +138,8 @@ static PetscErrorCode SetUpUnits(BAI *bai, Mat given, int done)
   if (done == BAI_WORK_VALUES || (done == BAI_WORK_NEW && scaling->left)) PetscCall(RenewUnits(bai, given, &done));
   if (done != BAI_WORK_NEW || scaling->left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Scale(bai, given));
-  PetscCall(GetRatio(bai, &bai->hierarchy->ratio));
-  if (PetscIsInfReal(bai->hierarchy->ratio)) bai->hierarchy->ratio = 0; /* any finite one leads to new levels */
+  PetscCall(GetMixed(bai, &bai->hierarchy->mixed));
+  if (PetscIsInfReal(bai->hierarchy->mixed)) bai->hierarchy->mixed = 0; /* any finite one leads to new levels */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

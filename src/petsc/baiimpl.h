@@ -134,8 +134,7 @@ PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 #define BAI_SUM_ROUNDING (1e5 * PETSC_MACHINE_EPSILON)
 
 /* scaling.c */
-#define BAI_UNITS_RATIO     3   /* largest ratio of other entries of rows to the diagonal entry without mixed units */
-#define BAI_UNITS_GROWTH    1.5 /* largest growth of this ratio by new values in the same units */
+#define BAI_UNITS_GROWTH    1.5 /* largest growth of BAILevelsInfo.units by new values in the same units */
 #define BAI_UNITS           16  /* largest ratio of diagonal entries of a field without mixed units */
 #define BAI_UNITS_OF_FIELDS 2   /* largest ratio of their means over several fields */
 PETSC_INTERN PetscErrorCode BAIFindDefect(BAI *, Mat, PetscReal *);

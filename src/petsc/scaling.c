@@ -25,10 +25,9 @@ enum {
   BALANCING_STEPS = 40  /* steps for L and R */
 };
 
-static const PetscReal units_defect =
-                         3, /* largest defect of constants; dominant rows and boundary conditions make it up to 1.7 */
-  least_of_smooth   = 1e-3, /* dominant rows make v of Smooth() fall to zero or below */
+static const PetscReal least_of_smooth = 1e-3, /* dominant rows make v of Smooth() fall to zero or below */
   much_smoother     = 0.85, /* steps of Smooth() are dropped unless they lower the defect by this factor */
+  less_doubtful     = 0.5,  /* so is a scaling that leaves mixed units, if the defect of constants is not large */
   least_of_solution = 1e-6; /* smallest y_i / w_i, relative to the largest */
 
 /* Sets w on each field to the inverse square root of the mean of d there; differ is the largest mean over the
@@ -56,23 +55,32 @@ static PetscErrorCode ConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal
 }
 
 /* Computes the defect of w: the root mean square of |(A w)_i| / (|a_ii| w_i) over all rows, where those with a zero
-   diagonal entry count as 0. d has |a_ii| */
-static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
+   diagonal entry count as 0. If mixed is not NULL, it becomes the root mean square of BAIMixedUnits() of these rows */
+static PetscErrorCode Defect(Mat A, Vec w, PetscReal *defect, PetscReal *mixed)
 {
-  Vec      Aw, dw;
-  PetscInt n;
+  Vec       Aw, dw;
+  PetscInt  n;
+  PetscReal root;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(w, &Aw));
   PetscCall(VecDuplicate(w, &dw));
   PetscCall(MatMult(A, w, Aw));
-  PetscCall(VecPointwiseMult(dw, w, d));
+  PetscCall(MatGetDiagonal(A, dw));
+  PetscCall(VecPointwiseMult(dw, w, dw));
   PetscCall(VecReciprocal(dw)); /* zeros stay zero */
   PetscCall(VecPointwiseMult(Aw, Aw, dw));
-  PetscCall(VecNorm(Aw, NORM_2, defect));
   PetscCall(VecGetSize(w, &n));
-  *defect /= PetscSqrtReal((PetscReal)n);
+  root = PetscSqrtReal((PetscReal)n);
+  PetscCall(VecNorm(Aw, NORM_2, defect));
+  *defect /= root;
   PetscCall(PetscInfo(A, "Root mean square of |(A w)_i| / (|a_ii| w_i): %g\n", (double)*defect));
+  if (mixed) {
+    PetscCall(BAIVecSet(Aw, BAI_SET_MIXED_UNITS));
+    PetscCall(VecNorm(Aw, NORM_2, mixed));
+    *mixed /= root;
+    PetscCall(PetscInfo(A, "Measure of mixed units: %g\n", (double)*mixed));
+  }
   PetscCall(VecDestroy(&Aw));
   PetscCall(VecDestroy(&dw));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,16 +89,13 @@ static PetscErrorCode Defect(Mat A, Vec d, Vec w, PetscReal *defect)
 /* Computes the defect of the constant, never zero: near zero for elliptic equations, near 1 if rows are dominant */
 PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
 {
-  Vec d, one;
+  Vec one;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &one, &d));
-  PetscCall(MatGetDiagonal(A, d));
-  PetscCall(VecAbs(d));
+  PetscCall(MatCreateVecs(A, &one, NULL));
   PetscCall(VecSet(one, 1.0));
-  PetscCall(Defect(A, d, one, defect));
+  PetscCall(Defect(A, one, defect, NULL));
   *defect = PetscMax(*defect, PETSC_MACHINE_EPSILON);
-  PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,23 +242,20 @@ static PetscErrorCode Balance(PetscObject obj, Mat A, Vec left, Vec right)
    random signs r, |(A r)_i| estimates the 2-norm of row i */
 static PetscErrorCode HasLargeEntries(Mat A, PetscBool *has)
 {
-  Vec          d, r;
+  Vec          r;
   PetscScalar *sign;
   PetscInt     n, first;
   PetscReal    size;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &r, &d));
-  PetscCall(MatGetDiagonal(A, d));
-  PetscCall(VecAbs(d));
+  PetscCall(MatCreateVecs(A, &r, NULL));
   PetscCall(VecGetLocalSize(r, &n));
   PetscCall(VecGetOwnershipRange(r, &first, NULL));
   PetscCall(VecGetArrayWrite(r, &sign));
   for (PetscInt i = 0; i < n; i++) sign[i] = BAIHash((uint64_t)(first + i)) & 1 ? -1 : 1;
   PetscCall(VecRestoreArrayWrite(r, &sign));
-  PetscCall(Defect(A, d, r, &size));
-  *has = (PetscBool)(size > units_defect);
-  PetscCall(VecDestroy(&d));
+  PetscCall(Defect(A, r, &size, NULL));
+  *has = (PetscBool)(size > (PetscReal)BAI_UNITS_RATIO);
   PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -269,9 +271,9 @@ static PetscErrorCode FindSmooth(Mat A, Vec d, PetscBool negative, Vec w, PetscB
   PetscCall(VecDuplicate(w, &root));
   PetscCall(VecCopy(d, root));
   PetscCall(BAIVecSet(root, BAI_SET_INVERSE_ROOT));
-  PetscCall(Defect(A, d, root, &before));
+  PetscCall(Defect(A, root, &before, NULL));
   PetscCall(Smooth(A, d, negative, w));
-  PetscCall(Defect(A, d, w, &after));
+  PetscCall(Defect(A, w, &after, NULL));
   *improves = (PetscBool)(after < much_smoother * before);
   if (!*improves) PetscCall(VecCopy(root, w));
   PetscCall(VecDestroy(&root));
@@ -279,8 +281,9 @@ static PetscErrorCode FindSmooth(Mat A, Vec d, PetscBool negative, Vec w, PetscB
 }
 
 /* Finds w for a matrix: first constants on fields, then, if smooth is not NULL and they do not suffice, the result of
-   FindSmooth(). defect and differ belong to the constants */
-static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec w, PetscReal *defect, PetscReal *differ)
+   FindSmooth(). defect, mixed and differ belong to the constants */
+static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec w, PetscReal *defect, PetscReal *mixed,
+                                 PetscReal *differ)
 {
   Vec         d;
   PetscScalar trace;
@@ -293,24 +296,63 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec 
   PetscCall(VecAbs(d));
   if (fields == 1) PetscCall(VecSet(w, 1.0));
   else PetscCall(ConstantsOfFields(d, fields, w, differ));
-  PetscCall(Defect(A, d, w, defect));
-  if (*defect > units_defect && smooth) PetscCall(FindSmooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w, smooth));
+  PetscCall(Defect(A, w, defect, mixed));
+  if (*mixed > 1 && smooth) PetscCall(FindSmooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w, smooth));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a scaling found for other values still fits: the defect of constants on fields for L A R is as small as then.
+/* Whether a scaling found for other values still fits: the defect of constants on fields for L A R is not large.
    BAIScalingGetMatrix() must have made L A R for the present values */
 PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *fits)
 {
   Vec       w;
-  PetscReal defect, differ;
+  PetscReal defect, mixed, differ;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(s->left, &w));
-  PetscCall(FindVector(s->matrix, fields, NULL, w, &defect, &differ));
-  *fits = (PetscBool)(defect <= units_defect && differ <= (PetscReal)BAI_UNITS);
+  PetscCall(FindVector(s->matrix, fields, NULL, w, &defect, &mixed, &differ));
+  *fits = (PetscBool)(defect <= (PetscReal)BAI_UNITS_RATIO && differ <= (PetscReal)BAI_UNITS);
   PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds L and R for a matrix that is not Hermitian, or NULL if sums of its pattern cannot be equal */
+static PetscErrorCode FindBalance(PetscObject obj, Mat A, PetscInt fields, Vec w, BAIScaling *s)
+{
+  PetscReal largest[2], differ;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(w, &s->left));
+  PetscCall(VecDuplicate(w, &s->right));
+  PetscCall(Balance(obj, A, s->left, s->right));
+  PetscCall(VecNorm(s->left, NORM_INFINITY, &largest[0]));
+  PetscCall(VecNorm(s->right, NORM_INFINITY, &largest[1]));
+  if (PetscIsInfOrNanReal(largest[0]) || PetscIsInfOrNanReal(largest[1])) { /* L and R have run away */
+    PetscCall(BAIScalingReset(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (fields == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetDiagonal(A, s->r)); /* the diagonal of L A R, of one mean on each field */
+  PetscCall(VecPointwiseMult(s->r, s->r, s->left));
+  PetscCall(VecPointwiseMult(s->r, s->r, s->right));
+  PetscCall(VecAbs(s->r));
+  PetscCall(ConstantsOfFields(s->r, fields, w, &differ));
+  PetscCall(VecPointwiseMult(s->left, s->left, w));
+  PetscCall(VecPointwiseMult(s->right, s->right, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Drops L and R unless they help: the units of L A R are not mixed, or the defect of A R 1, which L does not change, is
+   much smaller than that of A 1 */
+static PetscErrorCode DropUnlessItHelps(Mat A, PetscReal before, BAIScaling *s)
+{
+  PetscReal after, mixed;
+
+  PetscFunctionBegin;
+  if (!s->left) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Defect(A, s->right, &after, &mixed));
+  if (!(mixed <= 1) && !(after < less_doubtful * before)) PetscCall(BAIScalingReset(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,42 +360,26 @@ PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *f
 PetscErrorCode BAIScalingFind(PetscObject obj, Mat A, PetscInt fields, PetscBool hermitian, BAIScaling *s)
 {
   Vec       w;
-  PetscReal defect, differ, largest[2];
-  PetscBool units, finite, large = PETSC_FALSE, smooth = PETSC_FALSE;
+  PetscReal defect, mixed, differ;
+  PetscBool units, large = PETSC_FALSE, smooth = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &w, NULL));
-  PetscCall(FindVector(A, fields, hermitian ? &smooth : NULL, w, &defect, &differ));
-  units = (PetscBool)(defect > units_defect);
+  PetscCall(FindVector(A, fields, hermitian ? &smooth : NULL, w, &defect, &mixed, &differ));
+  units = (PetscBool)(mixed > 1);
   if (!units && differ > (PetscReal)BAI_UNITS_OF_FIELDS) PetscCall(HasLargeEntries(A, &large));
-  if (!units && !large) {
-    PetscCall(VecDestroy(&w));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(VecDuplicate(w, &s->r));
-  s->smoothed = smooth;
-  if (!units || hermitian) {
-    PetscCall(PetscObjectReference((PetscObject)w));
-    s->left = s->right = w;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(VecDuplicate(w, &s->left));
-  PetscCall(VecDuplicate(w, &s->right));
-  PetscCall(Balance(obj, A, s->left, s->right));
-  PetscCall(VecNorm(s->left, NORM_INFINITY, &largest[0]));
-  PetscCall(VecNorm(s->right, NORM_INFINITY, &largest[1]));
-  finite = (PetscBool) !(PetscIsInfOrNanReal(largest[0]) || PetscIsInfOrNanReal(largest[1]));
-  if (finite && fields > 1) { /* the diagonal of L A R, of one mean on each field */
-    PetscCall(MatGetDiagonal(A, s->r));
-    PetscCall(VecPointwiseMult(s->r, s->r, s->left));
-    PetscCall(VecPointwiseMult(s->r, s->r, s->right));
-    PetscCall(VecAbs(s->r));
-    PetscCall(ConstantsOfFields(s->r, fields, w, &differ));
-    PetscCall(VecPointwiseMult(s->left, s->left, w));
-    PetscCall(VecPointwiseMult(s->right, s->right, w));
+  if (units || large) {
+    PetscCall(VecDuplicate(w, &s->r));
+    s->smoothed = smooth;
+    if (units && !hermitian) PetscCall(FindBalance(obj, A, fields, w, s));
+    else {
+      PetscCall(PetscObjectReference((PetscObject)w));
+      PetscCall(PetscObjectReference((PetscObject)w));
+      s->left = s->right = w;
+    }
+    if (units && defect <= (PetscReal)BAI_UNITS_RATIO) PetscCall(DropUnlessItHelps(A, defect, s));
   }
   PetscCall(VecDestroy(&w));
-  if (!finite) PetscCall(BAIScalingReset(s)); /* sums of some pattern cannot be equal, and L and R have run away */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,16 +405,11 @@ PetscErrorCode BAIScalingReplace(BAIScaling *s, Vec y)
 /* Replaces w by the vector before unless the defect of w is smaller; is tells whether it did */
 PetscErrorCode BAIScalingRestore(BAIScaling *s, Mat A, Vec before, PetscBool *is)
 {
-  Vec       d;
   PetscReal defect[2];
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(before, &d));
-  PetscCall(MatGetDiagonal(A, d));
-  PetscCall(VecAbs(d));
-  PetscCall(Defect(A, d, before, &defect[0]));
-  PetscCall(Defect(A, d, s->left, &defect[1]));
-  PetscCall(VecDestroy(&d));
+  PetscCall(Defect(A, before, &defect[0], NULL));
+  PetscCall(Defect(A, s->left, &defect[1], NULL));
   *is = (PetscBool) !(defect[1] < defect[0]);
   if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecCopy(before, s->left));

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "../backend.h"
-#include "../rowrules.h"
+#include "../findings.h"
 #include "../../common/cuda/follow.h"
 #include "../../chip/chip.h"
 #include "../../common/cuda/context.h"

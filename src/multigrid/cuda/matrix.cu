@@ -141,16 +141,16 @@ static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int ro
 {
   const int lane = (int)threadIdx.x % BAI_LANES;
   BAIReal   sum  = 0;
-  BAIScalar d    = 0;
-  int       one  = 0;
+  BAIScalar d = 0, total = 0;
+  int       one = 0;
 
   if (row >= 0) {
-    d   = BAIDiagonal(&A, row, &sum);
+    d   = BAIDiagonalAndTotal(&A, row, &sum, &total);
     one = BAILookAtEntries(&A, how.begin, how.ghost, row, sum + BAIAggregateMagnitude(d), lane % LANES, LANES,
                            how.search, &mine);
   }
   if (LANES > 1) one = (__ballot_sync(~0u, one) >> lane & ~0u >> (BAI_LANES - LANES)) != 0;
-  if (row >= 0 && lane % LANES == 0) BAILookAtRow(&A, row, d, sum, one, &mine);
+  if (row >= 0 && lane % LANES == 0) BAILookAtRow(&A, row, d, sum, total, one, &mine);
 }
 
 /* Examines all rows, a team of lanes each or a warp for long rows, and sets *all to the findings; findings and arrived

@@ -1,4 +1,5 @@
 /* The matrix of the finest level on the host: taken from the caller and examined */
+#include "../findings.h"
 #include "levels.h"
 #include <string.h>
 
@@ -55,14 +56,14 @@ static BAIFindings Look(BAILevelsState state, const BAIRows *A)
 #pragma omp for schedule(static)
     for (BAIInt row = 0; row < A->n; row++) {
       BAIReal   sum;
-      BAIScalar d;
+      BAIScalar d, total;
 
       if (A->i[row + 1] - A->i[row] > longest) {
         BAILookAtLongRow(A, row, &mine);
         continue;
       }
-      d = BAIDiagonal(A, row, &sum);
-      BAILookAtRow(A, row, d, sum,
+      d = BAIDiagonalAndTotal(A, row, &sum, &total);
+      BAILookAtRow(A, row, d, sum, total,
                    BAILookAtEntries(A, state->p.first, state->p.ghost, row, sum + BAIAggregateMagnitude(d), 0, 1,
                                     !state->p.like, &mine),
                    &mine);
