@@ -79,40 +79,6 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads the key of releases up to 0.3: none means the method relaxation, and a number the levels of the PCBAIMG */
-static PetscErrorCode SetFromOptionsLevels(KSP ksp, BAIOptionItems PetscOptionsObject)
-{
-  const char *prefix;
-  char        word[32], *end;
-  PetscBool   set, none, decide;
-  long        number;
-  BAI        *mg = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-ksp_bai_levels", word, sizeof(word), &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscOptionsDeprecated("-ksp_bai_levels", NULL, "petsc-bai 0.4",
-                                   "Use -ksp_bai_method relaxation in the place of none, and -pc_baimg_levels in the "
-                                   "place of a number"));
-  PetscCall(PetscStrcasecmp(word, "none", &none));
-  PetscCall(PetscStrcasecmp(word, "auto", &decide));
-  if (none) PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_RELAXATION));
-  if (none || decide) PetscFunctionReturn(PETSC_SUCCESS);
-  number = strtol(word, &end, 10);
-  PetscCheck(end != word && !*end, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
-             "-%sksp_bai_levels %s: must be none, auto, or a number", prefix ? prefix : "", word);
-  PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
-  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &set));
-  if (set) PetscCall(PCSetType(ksp->pc, word)); /* PETSc may read -pc_type later */
-  PetscCall(KSPBAIGetMG(ksp, &mg));
-  PetscCheck(mg, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
-             "-%sksp_bai_levels %ld: the PC must be of type baimg, as that has the levels", prefix ? prefix : "",
-             number);
-  PetscCall(PCBAIMGSetLevels(ksp->pc, (PetscInt)number));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptionsObject)
 {
   KSP_BAI  *k   = (KSP_BAI *)ksp->data;
@@ -129,7 +95,6 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   k->pc_given = given;
   if (!given) PetscCall(KSPBAIChoosePC(ksp));               /* otherwise PETSc sets it, or has set it */
   PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* method and PC must be chosen again */
-  PetscCall(SetFromOptionsLevels(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
   PetscFunctionReturn(PETSC_SUCCESS);
