@@ -1,7 +1,6 @@
 /* The multigrid hierarchy of a PCBAIMG: set-up, and new values */
 #include "hierarchy.h"
 #include "rules.h"
-#include <petsc/private/petscimpl.h>
 #include <petsctime.h>
 
 /* Sources of aggregates besides the engine, by priority */
@@ -120,22 +119,13 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Shows the levels and the end of coarsening by -info */
+/* Shows the end of coarsening by -info */
 static PetscErrorCode TellLevels(const BAI *bai)
 {
   const BAIHierarchy   h = bai->hierarchy;
   const BAILevelsInfo *i = &h->info;
 
   PetscFunctionBegin;
-  for (int l = 0; l < i->levels; l++) {
-    const BAILevelInfo *level = &i->level[l];
-
-    PetscCall(PetscInfo(bai->obj,
-                        "Level %d: %" PetscInt64_FMT " rows, %" PetscInt64_FMT " nonzeros, %" PetscInt64_FMT
-                        " aggregates, %" PetscInt64_FMT " rows in none, %" PetscInt64_FMT " blocks\n",
-                        l, (PetscInt64)level->rows, (PetscInt64)level->nnz, (PetscInt64)level->aggregates,
-                        (PetscInt64)level->alone, (PetscInt64)level->blocks));
-  }
   PetscCall(PetscInfo(bai->obj, "%d levels; coarsening ended, as %s; the last one is %s; set up in %g s\n", i->levels,
                       i->stop       ? i->stop
                         : h->jacobi ? "a row is too long"

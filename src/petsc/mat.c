@@ -1,6 +1,5 @@
 /* A Mat for the engine: checks, a copy if its type is not aij, its parts, and their arrays */
 #include "baiimpl.h"
-#include <petsc/private/petscimpl.h>
 
 PetscErrorCode BAIVersionOf(PetscObject obj, BAIVersion *version)
 {
@@ -70,8 +69,8 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
   const PetscObject obj = bai->obj;
   PetscInt          none, first, mine, row, start, count;
   PetscScalar       value;
-  PetscReal         size = 0.0, largest;
-  const char       *prefix;
+  PetscReal         size   = 0.0, largest;
+  const char *const prefix = BAIPrefixOf(bai->obj);
   IS                zeros;
 
   PetscFunctionBegin;
@@ -97,8 +96,6 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
   PetscCall(MatFindZeroDiagonals(A, &zeros));
   PetscCall(ISGetSize(zeros, &count));
   PetscCall(ISDestroy(&zeros));
-  PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
-  if (!prefix) prefix = "";
   SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
           "Row %" PetscInt_FMT
           " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it. "
@@ -107,18 +104,6 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
           "-%spc_fieldsplit_type schur -%spc_fieldsplit_detect_saddle_point -%sfieldsplit_0_pc_type baimg. Otherwise "
           "use a direct solver: -%spc_type lu",
           row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
-}
-
-static PetscErrorCode CopySpaces(Mat A, Mat aij)
-{
-  MatNullSpace space;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNullSpace(A, &space));
-  PetscCall(MatSetNullSpace(aij, space));
-  PetscCall(MatGetNearNullSpace(A, &space));
-  PetscCall(MatSetNearNullSpace(aij, space));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Creates a copy of type aij. A MATMPIBAIJ is duplicated first, as the conversion of PETSc 3.18 disassembles its
@@ -153,9 +138,10 @@ PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
    A does not change */
 PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
 {
-  MatType    type;
-  BAIVersion now;
-  PetscBool  is;
+  MatType      type;
+  MatNullSpace space;
+  BAIVersion   now;
+  PetscBool    is;
 
   PetscFunctionBegin;
   *aij = A;
@@ -183,7 +169,10 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
     PetscCall(PetscObjectStateSet((PetscObject)A, now.state));
     bai->of_aij = now;
   }
-  PetscCall(CopySpaces(A, bai->aij));
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(MatSetNullSpace(bai->aij, space));
+  PetscCall(MatGetNearNullSpace(A, &space));
+  PetscCall(MatSetNearNullSpace(bai->aij, space));
   *aij = bai->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

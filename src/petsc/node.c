@@ -3,7 +3,6 @@
 #include "baiimpl.h"
 #include <limits.h>
 #include <omp.h>
-#include <petsc/private/petscimpl.h>
 #include <sched.h>
 #include <unistd.h>
 

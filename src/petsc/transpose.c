@@ -8,7 +8,6 @@
    choices for A (blocks, damping, turns and weights) are copied for A^T
 */
 #include "../multigrid/hierarchy.h"
-#include <petsc/private/petscimpl.h>
 
 /* Makes At the transpose of A, unless it is that of A with these values already; of is the version of A that At is
    for */

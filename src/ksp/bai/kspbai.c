@@ -50,7 +50,7 @@ static PetscErrorCode ViewKrylov(KSP ksp, PetscViewer viewer)
   PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &asked));
   if (!mg && !asked)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  PC %s, as set in code; multigrid: -%spc_type baimg\n",
-                                     pc ? pc : "unset", ((PetscObject)ksp->pc)->prefix ? ((PetscObject)ksp->pc)->prefix : ""));
+                                     pc ? pc : "unset", BAIPrefixOf((PetscObject)ksp->pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
