@@ -25,23 +25,18 @@ static PetscErrorCode ViewKrylov(KSP ksp, PetscViewer viewer)
   PetscViewerFormat    format;
   PetscBool            asked, mg;
   PCType               pc;
-  char                 word[64];
-  KSPType              inner;
+  char                 word[64], how[128] = "not yet set up";
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  method krylov, %s: ", k->why));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
   if (k->runner == BAI_BY_CHIP)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "%s on the chip, in one launch, preconditioned by local sweeps in blocks\n",
-                                     i->hermitian ? "conjugate gradients" : "BiCGStab"));
+    PetscCall(PetscSNPrintf(how, sizeof(how), "%s on the chip, in one launch, preconditioned by local sweeps in blocks",
+                            i->hermitian ? "conjugate gradients" : "BiCGStab"));
   else if (k->runner == BAI_BY_LEVELS)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "conjugate gradients, preconditioned by the cycle of the PC\n"));
-  else if (k->inner) {
-    PetscCall(KSPGetType(k->inner, &inner));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "KSP type %s, preconditioned by the PC\n", inner));
-  } else PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up\n"));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+    PetscCall(PetscStrncpy(how, "conjugate gradients, preconditioned by the cycle of the PC", sizeof(how)));
+  else if (k->inner)
+    PetscCall(
+      PetscSNPrintf(how, sizeof(how), "KSP type %s, preconditioned by the PC", ((PetscObject)k->inner)->type_name));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  method krylov, %s: %s\n", k->why, how));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (k->runner == BAI_BY_CHIP)
     PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));

@@ -76,16 +76,6 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the nonzeros and rows of all levels, relative to the finest level, which may have none */
-static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
-{
-  *operators = *grids = 1;
-  for (int l = 1; l < i->levels; l++) {
-    *operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
-    *grids += (double)i->level[l].rows / (double)i->level[0].rows;
-  }
-}
-
 /* Prints a line for each level */
 static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
 {
@@ -106,18 +96,12 @@ static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double MatrixBytes(const BAILevelInfo *finest)
-{
-  return (double)finest->nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
-    (double)(finest->rows + 1) * (double)sizeof(PetscInt);
-}
-
 /* Shows the levels; table: also a line for each of them, and how they were made */
 PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
 {
-  const BAIHierarchy   h = bai->hierarchy;
-  const BAILevelsInfo *i = &h->info;
-  double               operators, grids;
+  const BAIHierarchy   h         = bai->hierarchy;
+  const BAILevelsInfo *i         = &h->info;
+  double               operators = 1, grids = 1, matrix;
 
   PetscFunctionBegin;
   if (!h->ready) {
@@ -131,7 +115,10 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  Complexities(i, &operators, &grids);
+  for (int l = 1; l < i->levels; l++) { /* relative to the finest level, which may have none */
+    operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
+    grids += (double)i->level[l].rows / (double)i->level[0].rows;
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %d level%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
                                    "; operator complexity %.3f, grid complexity %.3f\n",
@@ -149,6 +136,8 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
     PetscCall(PetscViewerASCIIPrintf(viewer, "  for the matrix with its %s scaled\n",
                                      h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
   if (!table) PetscFunctionReturn(PETSC_SUCCESS);
+  matrix = (double)i->level[0].nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+    (double)(i->level[0].rows + 1) * (double)sizeof(PetscInt); /* bytes */
   PetscCall(Table(i, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; coarsening ended, as %s\n",
                                    i->exact ? "solved exactly" : "smoothed", i->stop));
@@ -172,8 +161,8 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
                                    i->single         ? "single"
                                      : h->not_single ? "native (single was not accurate enough)"
                                                      : "native",
-                                   1e-6 * (double)i->bytes, (double)i->bytes / MatrixBytes(&i->level[0]),
-                                   (double)h->seconds, h->setups, h->updates));
+                                   1e-6 * (double)i->bytes, (double)i->bytes / matrix, (double)h->seconds, h->setups,
+                                   h->updates));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,8 +174,9 @@ static const char *Word(PetscBool3 flag)
 
 static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
 {
-  const BAI         *bai = (const BAI *)pc->data;
-  const BAIHierarchy h   = bai->hierarchy;
+  const BAI         *bai        = (const BAI *)pc->data;
+  const BAIHierarchy h          = bai->hierarchy;
+  char               levels[32] = "auto";
   PetscBool          ascii;
   PetscViewerFormat  format;
 
@@ -194,15 +184,12 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (h->options.levels == PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels auto"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  levels at most %" PetscInt_FMT, h->options.levels));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-  PetscCall(PetscViewerASCIIPrintf(viewer, ", local_iters %" PetscInt_FMT ", over %g, single %s",
-                                   h->options.local_iters, (double)h->options.over, Word(h->options.single)));
-  if (h->options.gather != PETSC_BOOL3_UNKNOWN)
-    PetscCall(PetscViewerASCIIPrintf(viewer, ", gather %s", Word(h->options.gather)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (h->options.levels != PETSC_DECIDE)
+    PetscCall(PetscSNPrintf(levels, sizeof(levels), "at most %" PetscInt_FMT, h->options.levels));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  levels %s, local_iters %" PetscInt_FMT ", over %g, single %s%s%s\n",
+                                   levels, h->options.local_iters, (double)h->options.over, Word(h->options.single),
+                                   h->options.gather == PETSC_BOOL3_UNKNOWN ? "" : ", gather ",
+                                   h->options.gather == PETSC_BOOL3_UNKNOWN ? "" : Word(h->options.gather)));
   if (h->ready && !BAIHierarchyIsHermitian(h))
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
