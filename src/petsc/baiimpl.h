@@ -105,13 +105,8 @@ typedef enum {
   BAI_OF_BOTH,
   BAI_OF_EITHER
 } BAIOptionOf;
-PETSC_INTERN const char    *BAIFirstGiven(const BAI *, BAIOptionOf);
+PETSC_INTERN const char    *BAIOptionsGiven(const BAI *, BAIOptionOf);
 PETSC_INTERN PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[]);
-/* The first option of this method that the user gave, or NULL */
-static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
-{
-  return bai->asked ? BAIFirstGiven(bai, of) : NULL;
-}
 PETSC_INTERN PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 

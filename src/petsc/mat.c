@@ -315,15 +315,10 @@ static PetscErrorCode MayVary(PetscObject obj, Mat A, PetscBool *may)
   PetscCall(BAIGetParts(obj, A, &part[0], &part[1], &nghost, &garray));
   *may = (PetscBool)(nghost > 0);
   for (int k = 0; k < 2; k++) {
-    PetscInt        n;
-    const PetscInt *i, *j;
-    PetscBool       done;
+    PetscInt longest = 0;
 
-    if (!part[k]) continue;
-    PetscCall(MatGetRowIJ(part[k], 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
-    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix does not give its row offsets");
-    for (PetscInt row = 0; row < n; row++) *may = (PetscBool)(*may || i[row + 1] - i[row] > LONG_ROW);
-    PetscCall(MatRestoreRowIJ(part[k], 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+    if (part[k]) PetscCall(MatSeqAIJGetMaxRowNonzeros(part[k], &longest));
+    *may = (PetscBool)(*may || longest > LONG_ROW);
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, may, 1, BAI_MPI_BOOL, MPI_LOR, PetscObjectComm(obj)));
   PetscFunctionReturn(PETSC_SUCCESS);

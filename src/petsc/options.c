@@ -123,7 +123,8 @@ void BAIChanged(BAI *bai)
   bai->change = ++changes;
 }
 
-const char *BAIFirstGiven(const BAI *bai, BAIOptionOf of)
+/* The first option of this method that the user gave, or NULL */
+const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
 {
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
     if (all[k].of == of && (bai->asked >> k & 1)) return all[k].name;
