@@ -208,20 +208,6 @@ PetscErrorCode KSPBAIGetMethod(KSP ksp, BAIMethod *method, const char *why[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the attached null space is none, or only constants */
-static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
-{
-  MatNullSpace space;
-  PetscBool    constant = PETSC_TRUE;
-  PetscInt     others   = 0;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNullSpace(A, &space));
-  if (space) PetscCall(MatNullSpaceGetVecs(space, &constant, &others, NULL));
-  *plain = (PetscBool)(constant && !others);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Forgets the findings of earlier solves if the matrix or its values have changed */
 static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
 {
@@ -413,15 +399,19 @@ static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
 /* Chooses what does the iterations of a Krylov method for this matrix and PC, and sets it up */
 PetscErrorCode KSPBAISetUpKrylov(KSP ksp)
 {
-  KSP_BAI  *k     = (KSP_BAI *)ksp->data;
-  PetscBool plain = PETSC_FALSE, on = PETSC_FALSE;
-  Mat       A, P;
+  KSP_BAI     *k     = (KSP_BAI *)ksp->data;
+  PetscBool    plain = PETSC_TRUE, on = PETSC_FALSE; /* plain: the null space is none, or only constants */
+  PetscInt     others = 0;
+  MatNullSpace space;
+  Mat          A, P;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, &P));
   PetscCall(ForgetIfOther(k, A));
   if (k->bai.relax.engine) PetscCall(BAIDropEngine(&k->bai)); /* drops the engine of an earlier relaxation */
-  PetscCall(HasPlainNullSpace(A, &plain));
+  PetscCall(MatGetNullSpace(A, &space));
+  if (space) PetscCall(MatNullSpaceGetVecs(space, &plain, &others, NULL));
+  if (others) plain = PETSC_FALSE;
   PetscCall(SetUpChip(ksp, A, P, plain, &on));
   if (on) {
     k->krylov = k->bai.hierarchy->hermitian ? BAI_KRYLOV_CG : BAI_KRYLOV_BCGS;

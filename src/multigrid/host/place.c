@@ -57,15 +57,6 @@ static BAIInt Cut(BAIHostLevel *L, BAIInt step)
   return most;
 }
 
-/* Cuts the rows into blocks of whole aggregates; if a block became too large, once more into smaller ones */
-static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
-{
-  BAI_KEEP(L->first, L->A.n + 1);
-  if (!L->m) L->alone = L->A.n;
-  if (Cut(L, BAI_LEVELS_BLOCK) > BAI_LEVELS_BLOCK) (void)Cut(L, BAI_LEVELS_BLOCK - L->most + 1);
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Stores the matrix of a level by places, and the damping of its sweeps, which levels with parameter like copy. If
    values_only, the arrays are there from an earlier call */
 BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
@@ -137,8 +128,13 @@ BAIStatus BAIHostPlaceLevels(BAILevelsState state, int count)
   state->level[state->levels - 1].m = 0;
   BAITry(Order(state));
   for (int l = 0; l < count; l++) {
-    BAITry(CutBlocks(state, &state->level[l]));
-    BAITry(BAIHostPlace(state, &state->level[l], 0));
+    BAIHostLevel *L = &state->level[l];
+
+    BAI_KEEP(L->first, L->A.n + 1);
+    if (!L->m) L->alone = L->A.n;
+    /* if a block became too large, once more into smaller ones */
+    if (Cut(L, BAI_LEVELS_BLOCK) > BAI_LEVELS_BLOCK) (void)Cut(L, BAI_LEVELS_BLOCK - L->most + 1);
+    BAITry(BAIHostPlace(state, L, 0));
   }
   return BAIStatusOf(BAI_OK);
 }
