@@ -156,8 +156,9 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Krylov methods take any Amat, such as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator. Relaxation and `PCBAIMG`,
    which is made from Pmat, take `MATAIJ` and `MATAIJCUSPARSE`, and `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ`
    that follows their values. A zero, missing or tiny diagonal entry is an error that names the row. With the backend
-   cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA. The backend host
-   runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one thread on each.
+   cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA. For the partitions
+   rcm and graph, and for overlap, the set-up of relaxation copies the matrix to the host. The backend host runs
+   OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one thread on each.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
