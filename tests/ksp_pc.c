@@ -691,8 +691,6 @@ int main(int argc, char **argv)
     PetscCall(TestMethod("-ksp_bai_krylov cg", BAI_METHOD_KRYLOV, "no option"));
     PetscCall(TestMethod("-ksp_bai_method krylov -ksp_bai_local_iters 2", BAI_METHOD_KRYLOV, "as asked"));
     PetscCall(TestMethod("-ksp_bai_method relaxation", BAI_METHOD_RELAXATION, "as asked"));
-    PetscCall(
-      TestMethod("-ksp_bai_levels none -options_suppress_deprecated_warnings", BAI_METHOD_RELAXATION, "as asked"));
     PetscCall(TestMethod("-ksp_norm_type none -ksp_max_it 3", BAI_METHOD_RELAXATION, "fixed"));
     PetscCall(TestMethod("-ksp_norm_type none -ksp_max_it 3 -pc_type jacobi", BAI_METHOD_KRYLOV, "no option"));
   }

@@ -1,27 +1,14 @@
 /* Cycles and solves by the levels of a hierarchy: of one rank, of all ranks together, or of a gathered system */
 #include "hierarchy.h"
 
-/* Runs the engine, wherever the levels are; this rank may have none */
-static PetscErrorCode RunEngine(BAIHierarchy h, const BAIRun *run, BAIStatus *status)
-{
-  const PetscBool device = (PetscBool)(h->backend == BAI_BACKEND_CUDA);
-
-  PetscFunctionBegin;
-  if (device) PetscCall(BAILogDeviceBegin());
-  if (h->gathered) PetscCall(BAIGatheredRun(h->gathered, h->levels, run, status));
-  else if (h->ranks) PetscCall(BAIRankLevelsRun(h->ranks, run, status));
-  else if (h->levels) *status = BAIRunLevels(h->levels, run);
-  if (device) PetscCall(BAILogDeviceEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Does a cycle, or a solve, from b to x, for the other arguments in run */
 PetscErrorCode BAIHierarchyRun(BAI *bai, Vec b, Vec x, BAIRun *run)
 {
   const BAIHierarchy h      = bai->hierarchy;
+  const PetscBool    device = (PetscBool)(h->backend == BAI_BACKEND_CUDA);
   BAILevelsSolution  unused = {.its = 0};
   BAIStatus          status = BAIStatusOf(BAI_OK);
-  PetscErrorCode     code;
+  PetscErrorCode     code   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   if (!run->tolerances) run->solution = &unused;
@@ -29,7 +16,11 @@ PetscErrorCode BAIHierarchyRun(BAI *bai, Vec b, Vec x, BAIRun *run)
   if (h->jacobi) PetscCall(PCApply(h->jacobi, b, x));
   else {
     PetscCall(BAIHierarchyBind(bai, b, x, (PetscBool)(!run->tolerances || run->guess_zero), &run->v));
-    code = RunEngine(h, run, &status);
+    if (device) PetscCall(BAILogDeviceBegin());
+    if (h->gathered) code = BAIGatheredRun(h->gathered, h->levels, run, &status);
+    else if (h->ranks) code = BAIRankLevelsRun(h->ranks, run, &status);
+    else if (h->levels) status = BAIRunLevels(h->levels, run); /* otherwise this rank has no rows */
+    if (device) PetscCall(BAILogDeviceEnd());
     if (run->monitor) PetscCall(*run->code);
     PetscCall(code);
     PetscCall(BAIHierarchyUnbind(bai, x, &run->v));

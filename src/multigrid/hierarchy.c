@@ -1,7 +1,6 @@
 /* The multigrid hierarchy of a PCBAIMG: set-up, and new values */
 #include "hierarchy.h"
 #include "rules.h"
-#include <petsc/private/petscimpl.h>
 #include <petsctime.h>
 
 /* Sources of aggregates besides the engine, by priority */
@@ -67,20 +66,6 @@ static void LogStage(BAILevelsStage stage, int begins)
   else (void)PetscLogEventEnd(event[stage], 0, 0, 0, 0);
 }
 
-/* Chooses BAILevelsParameters.single. In single precision the rows of a singular matrix no longer add up to zero, which
-   the coarsest level amplifies. given is the user's matrix */
-static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
-{
-  const PetscBool3 asked = bai->hierarchy->options.single;
-  MatNullSpace     space;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNullSpace(given, &space));
-  *single = space || bai->hierarchy->not_single ? 0 : bai->hierarchy->single;
-  if (asked != PETSC_BOOL3_UNKNOWN) *single = asked == PETSC_BOOL3_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Fills in the parameters that a set-up would use now, except arrays that only BAILevelsCreate() reads. given is the
    user's matrix, A that of the levels, Ad its square part */
 static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BAIBackend *backend,
@@ -90,6 +75,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   Vec                     mode[BAI_LEVELS_MODES];
   PetscInt                fields, first, all;
   PetscMPIInt             size;
+  MatNullSpace            space;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too, as parameters are compared as a whole */
@@ -112,7 +98,10 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->longest  = o->levels > 0 || bai->origin ? 0 : BAI_LONGEST_ROW;
   p->resident = (int)(bai->hierarchy->chip && *backend == BAI_BACKEND_CUDA);
   if (*backend == BAI_BACKEND_CUDA) {
-    PetscCall(GetSingle(bai, given, &p->single));
+    /* in single precision the rows of a singular matrix no longer add up to zero, which the coarsest level amplifies */
+    PetscCall(MatGetNullSpace(given, &space));
+    p->single = space || bai->hierarchy->not_single ? 0 : bai->hierarchy->single;
+    if (o->single != PETSC_BOOL3_UNKNOWN) p->single = o->single == PETSC_BOOL3_TRUE;
     PetscCall(BAIGetDevice(bai->node.rank, &p->device, &p->stream));
   } else PetscCall(BAIGetThreads(bai, &p->threads));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(coarsenings) && !p->given; k++)
@@ -120,22 +109,13 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Shows the levels and the end of coarsening by -info */
+/* Shows the end of coarsening by -info */
 static PetscErrorCode TellLevels(const BAI *bai)
 {
   const BAIHierarchy   h = bai->hierarchy;
   const BAILevelsInfo *i = &h->info;
 
   PetscFunctionBegin;
-  for (int l = 0; l < i->levels; l++) {
-    const BAILevelInfo *level = &i->level[l];
-
-    PetscCall(PetscInfo(bai->obj,
-                        "Level %d: %" PetscInt64_FMT " rows, %" PetscInt64_FMT " nonzeros, %" PetscInt64_FMT
-                        " aggregates, %" PetscInt64_FMT " rows in none, %" PetscInt64_FMT " blocks\n",
-                        l, (PetscInt64)level->rows, (PetscInt64)level->nnz, (PetscInt64)level->aggregates,
-                        (PetscInt64)level->alone, (PetscInt64)level->blocks));
-  }
   PetscCall(PetscInfo(bai->obj, "%d levels; coarsening ended, as %s; the last one is %s; set up in %g s\n", i->levels,
                       i->stop       ? i->stop
                         : h->jacobi ? "a row is too long"

@@ -1,50 +1,23 @@
 /*
    The multigrid levels of one rank: a multigrid cycle whose smoother is block Jacobi with inner Jacobi sweeps, CG
-   preconditioned by the cycle, and a rank's part of the cycle for a distributed matrix
+   preconditioned by the cycle, and a rank's part of the cycle for a distributed matrix. docs/multigrid.md describes
+   aggregates, coarse matrices, smoother and cycle, and has the references
 
-   Each coarse matrix A_c is P^H A P, where P is 1 on aggregates of a few strongly coupled rows, so an entry of A_c is a
-   sum of entries of A. The unknowns of an aggregate share one value on the coarse level, which makes couplings between
-   aggregates too strong there: by a factor of two on a grid whose points are aggregated two by two. BAISoftened() in
-   rules.h divides them by an overcorrection factor, without changing the sum of a row. A cycle on a level, for A x = b,
-   is
-
-     x = S b                           local_iters damped Jacobi sweeps inside each block, from zero
-     e = cycle on the next level, for A_c e = P^H (b - A x); on some levels a second cycle follows, starting from e
-     x = x + P e
-     x = x + S (b - A x)               the same sweeps, from x
-
-   With near-null-space vectors ("modes" in names), such as rigid body motions, P has a column for each vector on each
-   aggregate, from an orthonormal basis of the vectors there. So the coarse space contains the vectors exactly.
-   Aggregates then consist of points, whose unknowns are consecutive: fields of them on the finest level, modes of them
-   on the others. A vector that depends on the ones before it on an aggregate has a column of zeros there, and the
-   coarse matrix a row of zeros. Coarse matrices are not overcorrected; corrections are enlarged instead, and every
-   second level is visited twice.
-
-   Blocks consist of whole aggregates, so one kernel smooths a block and transfers its aggregates. All blocks are swept
-   at once, from the same x of the others. So with Hermitian A the cycle is a Hermitian operator, and CG may use it.
-
-   Aggregation without smoothed interpolation, and overcorrection: D. Braess, "Towards algebraic multigrid for elliptic
-   problems of second order", Computing 55, 1995. Aggregates by pairwise matching, and dominant rows that stay out of
-   the coarse levels: Y. Notay, "An aggregation-based algebraic multigrid method", Electron. Trans. Numer. Anal. 37,
-   2010. An overcorrection factor for each coupling is this library's own.
-
-   Aggregates are
-
-   * on a grid in natural ordering, boxes of two points in each direction of strong coupling;
-   * otherwise pairs of pairs of rows, or pairs of those, see BAIMatchPasses(). The rows with the strongest coupling
-     become a pair, then those with the strongest one among the rest, and so on; ties are broken by pseudorandom keys of
-     rows. In the last pass unmatched rows join a pair.
-
-   Host and device find the same aggregates, to the bit. Rows are renumbered so that the rows of an aggregate, and of
-   aggregates of aggregates, are consecutive on each level.
-
-   Inside a block the diagonal entry is a_ii + max(0, sum_{j != i} |a_ij| - a_ii)/2. By Gershgorin's theorem 2M - A is
-   then positive semidefinite for the block diagonal matrix M of such blocks and every Hermitian matrix A with a
-   positive diagonal, so smoothing with exact solves inside blocks never diverges. Nothing is added in diagonally
-   dominant rows. The sweeps themselves are damped by 0.9, and more in rows whose entries inside the block outweigh the
-   diagonal.
-
-   The levels of a double precision matrix may be in single precision, as they only precondition.
+   * Near-null-space vectors, such as rigid body motions, are "modes" in names. Aggregates then consist of points, whose
+     unknowns are consecutive: fields of them on the finest level, modes of them on the others. A vector that depends
+     on the ones before it on an aggregate has a column of zeros there, and the coarse matrix a row of zeros.
+   * Blocks consist of whole aggregates, so one kernel smooths a block and transfers its aggregates. All blocks are
+     swept at once, from the same x of the others.
+   * Aggregates that are no boxes are pairs of pairs of rows, or pairs of those, see BAIMatchPasses(). The rows with the
+     strongest coupling become a pair, then those with the strongest one among the rest, and so on; ties are broken by
+     pseudorandom keys of rows. In the last pass unmatched rows join a pair. Host and device find the same aggregates,
+     to the bit.
+   * Rows are renumbered so that the rows of an aggregate, and of aggregates of aggregates, are consecutive on each
+     level.
+   * Inside a block the diagonal entry is a_ii + max(0, sum_{j != i} |a_ij| - a_ii)/2. By Gershgorin's theorem 2M - A is
+     then positive semidefinite for the block diagonal matrix M of such blocks and every Hermitian matrix A with a
+     positive diagonal, so smoothing with exact solves inside blocks never diverges.
+   * The levels of a double precision matrix may be in single precision, as they only precondition.
 */
 #pragma once
 

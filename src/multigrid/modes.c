@@ -1,7 +1,6 @@
 /* The near null space of coarse levels: the one attached to the matrix, or else the constants of fields.c */
 #include "hierarchy.h"
 #include "../common/hash.h"
-#include <petsc/private/petscimpl.h>
 
 /* Whether all entries of v are equal up to rounding: then |sum v_i| = ||v|| sqrt(n) */
 static PetscErrorCode IsConstant(Vec v, PetscBool *is)

@@ -453,10 +453,11 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the levels of all ranks until one is small, and sets R->last and R->stop */
-static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, PetscInt small)
+/* Makes the levels of all ranks until one has at most small rows, or if kept is not 0, gives this number of levels new
+   values. made: their number */
+static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small, int kept, int *made)
 {
-  const BAIHierarchy   h     = bai->hierarchy;
+  const BAIHierarchy   h     = R->bai->hierarchy;
   const BAILevelsRanks ranks = {.context  = R,
                                 .level    = R->shared,
                                 .exchange = Exchange,
@@ -464,14 +465,12 @@ static PetscErrorCode MakeLevels(BAI *bai, BAIRankLevels R, PetscInt small)
                                 .count    = Count,
                                 .coarsen  = Coarsen};
   BAIStatus            status;
-  int                  made;
 
   PetscFunctionBegin;
-  status = BAILevelsCoarsen(h->levels, &h->p, &R->agreed, (BAIInt)R->level[0].rows,
-                            h->p.modes ? (BAIInt)small : BAI_LEVELS_COARSEST, 0, &ranks, &made, &R->stop);
+  status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, (BAIInt)small, kept, &ranks, made,
+                            &R->stop);
   PetscCall(R->code);
-  PetscCall(BAICheckStatus(bai, status));
-  R->last = made - 1;
+  PetscCall(BAICheckStatus(R->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -504,7 +503,8 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
   Share(R, 0);
   small = PetscMax(GATHER_MIN_ROWS, PetscMin(GATHER_MAX_ROWS, L->rows / R->size / GATHER_FRACTION));
-  PetscCall(MakeLevels(bai, R, small));
+  PetscCall(MakeLevels(R, &R->agreed, h->p.modes ? small : BAI_LEVELS_COARSEST, 0, &R->last));
+  R->last--;
   /* All levels are distributed, or all before the first small one */
   while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
   if (R->count == R->last + 1 && R->last + 1 < BAILevelsAtMost(&h->p) && R->level[R->last].rows <= GATHER_IF_STALLED)
@@ -530,20 +530,16 @@ static PetscErrorCode AgreeOnFit(const BAI *bai, BAIStatus status, PetscBool *fi
 /* Computes new values of the levels that ranks made together; fits: whether their aggregates fit them. Collective */
 static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgreed *agreed, PetscBool *fits)
 {
-  const BAIHierarchy   h     = bai->hierarchy;
-  const BAILevelsRanks ranks = {.context = R, .level = R->shared, .exchange = Exchange, .agree = AgreeOnStatus};
-  BAIStatus            status;
-  const char          *stop;
-  int                  made;
+  BAIStatus      status = BAIStatusOf(BAI_OK);
+  PetscErrorCode code;
+  int            made;
 
   PetscFunctionBegin;
   SetMaking(R, PETSC_TRUE);
-  status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, 0, R->count + (R->rest ? 1 : 0), &ranks,
-                            &made, &stop);
+  code = MakeLevels(R, agreed, 0, R->count + (R->rest ? 1 : 0), &made);
   SetMaking(R, PETSC_FALSE);
-  PetscCall(R->code);
-  PetscCall(BAICheckStatus(bai, status));
-  if (R->count) status = BAILevelsFinish(h->levels, NULL, R->stop);
+  PetscCall(code);
+  if (R->count) status = BAILevelsFinish(bai->hierarchy->levels, NULL, R->stop);
   PetscCall(AgreeOnFit(bai, status, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

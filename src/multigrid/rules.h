@@ -333,15 +333,18 @@ BAI_INLINE int BAIMatchLargest(int passes)
   return 3 << (passes - 1);
 }
 
+/* The bits of a float, which ascend with the number if it is positive */
+typedef union {
+  float    number;
+  uint32_t bits;
+} BAIFloat;
+
 /* The weight of a coupling of two rows for matching, relative to the larger of their diagonal entries; if rough, with
    two bits behind the leading one */
 BAI_INLINE float BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int rough)
 {
   const BAIReal most = d > other ? d : other;
-  union {
-    float    number;
-    uint32_t bits;
-  } w;
+  BAIFloat      w;
 
   w.number = most > 0 ? (float)(BAIAggregateMagnitude(a) / most) : 0;
   if (rough) w.bits &= 0xffe00000u;
@@ -363,22 +366,16 @@ BAI_INLINE int BAIMatchIsBound(BAIReal d, BAIReal sum)
    ordered by a pseudorandom key of the row. No offer is 0, unless the weight is */
 BAI_INLINE uint64_t BAIMatchOffer(float weight, int row)
 {
-  union {
-    float    number;
-    uint32_t bits;
-  } w;
+  BAIFloat w;
 
-  w.number = weight; /* positive, so that bits ascend with weights */
+  w.number = weight;
   return weight > 0 ? (uint64_t)w.bits << 32 | BAIAggregateKey(row) : 0;
 }
 
 /* The weight of an offer */
 BAI_INLINE float BAIMatchWeightOf(uint64_t offer)
 {
-  union {
-    float    number;
-    uint32_t bits;
-  } w;
+  BAIFloat w;
 
   w.bits = (uint32_t)(offer >> 32);
   return w.number;

@@ -6,10 +6,8 @@
 
 #if PETSC_VERSION_LT(3, 19, 0)
   #define PETSC_SUCCESS 0
-#endif
 
 /* Releases without these functions get arrays of dense matrices on the host */
-#if PETSC_VERSION_LT(3, 19, 0)
 static inline PetscErrorCode MatDenseGetArrayReadAndMemType(Mat A, const PetscScalar **array, PetscMemType *memtype)
 {
   *memtype = PETSC_MEMTYPE_HOST;
@@ -30,8 +28,10 @@ static inline PetscErrorCode MatDenseGetArrayAndMemType(Mat A, PetscScalar **arr
 
 #if PETSC_VERSION_LT(3, 23, 0)
 typedef PetscOptionItems *BAIOptionItems;
+typedef PetscInt          BAISFCount; /* number of ranks of a PetscSF */
 #else
 typedef PetscOptionItems BAIOptionItems;
+typedef PetscMPIInt      BAISFCount;
 #endif
 
 #if PETSC_VERSION_LT(3, 22, 0)
@@ -56,12 +56,6 @@ typedef PetscOptionItems BAIOptionItems;
 #endif
 
 /* Members of the struct of a KSP: a file that uses these macros includes kspimpl.h */
-#if PETSC_VERSION_LT(3, 20, 0)
-  #define BAIMinimumIterations(ksp) ((void)(ksp), 0)
-#else
-  #define BAIMinimumIterations(ksp) ((ksp)->min_it)
-#endif
-
 /* Whether KSPSetUp() scales the matrix by its diagonal after the set-up of the type, as earlier releases do */
 #if PETSC_VERSION_LT(3, 26, 0)
   #define BAIScalesDiagonal(ksp) ((ksp)->dscale)
@@ -69,11 +63,14 @@ typedef PetscOptionItems BAIOptionItems;
   #define BAIScalesDiagonal(ksp) ((void)(ksp), PETSC_FALSE)
 #endif
 
-/* Whether the method ignores x if the guess is zero, so that KSPSolve() need not zero it */
+/* The smallest number of iterations, and whether the method ignores x if the guess is zero, so that KSPSolve() need
+   not zero it */
 #if PETSC_VERSION_LT(3, 20, 0)
+  #define BAIMinimumIterations(ksp)     ((void)(ksp), 0)
   #define BAIGuessIsNotRead(ksp)        ((void)(ksp), PETSC_FALSE)
   #define BAISetGuessNotRead(ksp, flag) ((void)(ksp), (void)(flag))
 #else
+  #define BAIMinimumIterations(ksp)     ((ksp)->min_it)
   #define BAIGuessIsNotRead(ksp)        ((ksp)->guess_not_read)
   #define BAISetGuessNotRead(ksp, flag) ((void)((ksp)->guess_not_read = (flag)))
 #endif

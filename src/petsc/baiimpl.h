@@ -3,6 +3,7 @@
 
 #include "baicompat.h"
 #include <float.h>
+#include <petsc/private/petscimpl.h>
 #include <petscbai.h>
 #include <petscdm.h>
 #include <petscbaitypes.h>
@@ -28,6 +29,12 @@ typedef struct {
 } BAIFace;
 
 PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
+
+/* The prefix of the keys of an object, "" for none */
+static inline const char *BAIPrefixOf(PetscObject obj)
+{
+  return obj->prefix ? obj->prefix : "";
+}
 
 typedef struct BAIHierarchy_ *BAIHierarchy; /* ../multigrid/hierarchy.h */
 typedef struct BAIMailbox_   *BAIMailbox;   /* mailbox.c */
@@ -98,14 +105,8 @@ typedef enum {
   BAI_OF_BOTH,
   BAI_OF_EITHER
 } BAIOptionOf;
-PETSC_INTERN const char    *BAIFirstGiven(const BAI *, BAIOptionOf);
-PETSC_INTERN PetscErrorCode BAIOptionIsGiven(const BAI *, const char field[], PetscBool *);
+PETSC_INTERN const char    *BAIOptionsGiven(const BAI *, BAIOptionOf);
 PETSC_INTERN PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[]);
-/* The first option of this method that the user gave, or NULL */
-static inline const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
-{
-  return bai->asked ? BAIFirstGiven(bai, of) : NULL;
-}
 PETSC_INTERN PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 

@@ -79,24 +79,11 @@ PetscErrorCode BAIMailboxDestroyAll(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Opens the memory of all other owners, whose handles are given; after an error that of some is open */
-static BAIStatus OpenMemory(BAIMailbox m, const BAISharedHandle handle[])
-{
-  for (PetscMPIInt k = 0; k < m->size; k++) {
-    if (k == m->rank || m->owner[k] != k) continue;
-    const BAIStatus status = BAISharedOpen(m->backend, &handle[k], &m->shared[k]);
-
-    if (status.code) return status;
-  }
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Takes the devices of all ranks, and finds the owners: each rank, or the first rank of each device, or if the devices
    are of several kinds, the first of all */
 static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
 {
-  PetscMPIInt alone = 1, every;
-  PetscBool   alike = PETSC_TRUE;
+  PetscBool alone = PETSC_TRUE, alike = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(m->size, &m->device, m->size, &m->owner));
@@ -109,10 +96,8 @@ static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
   }
   for (PetscMPIInt k = 0; k < m->size && !alike && m->use == BAI_MAILBOX_OF_DEVICES; k++) m->owner[k] = 0;
   for (PetscMPIInt k = 0; k < m->size; k++)
-    if (k != m->rank && m->owner[k] == m->owner[m->rank]) alone = 0;
-  m->sharers = MPI_COMM_NULL;
-  PetscCallMPI(MPI_Allreduce(&alone, &every, 1, MPI_INT, MPI_MIN, m->comm));
-  if (!every) PetscCallMPI(MPI_Comm_split(m->comm, alone ? MPI_UNDEFINED : m->owner[m->rank], m->rank, &m->sharers));
+    if (k != m->rank && m->owner[k] == m->owner[m->rank]) alone = PETSC_FALSE;
+  PetscCallMPI(MPI_Comm_split(m->comm, alone ? MPI_UNDEFINED : m->owner[m->rank], m->rank, &m->sharers));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,7 +127,8 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse 
     PetscCall(PetscMalloc1(m->size, &handle));
     PetscCallMPI(
       MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
-    *status = OpenMemory(m, handle);
+    for (PetscMPIInt k = 0; k < m->size && !status->code; k++)
+      if (k != m->rank && m->owner[k] == k) *status = BAISharedOpen(backend, &handle[k], &m->shared[k]);
     PetscCall(BAIAllCan(bai, *status, BAIExchanges[BAI_EXCHANGE_DK], &can));
     PetscCall(PetscFree(handle));
   }

@@ -1,6 +1,5 @@
 /* A Mat for the engine: checks, a copy if its type is not aij, its parts, and their arrays */
 #include "baiimpl.h"
-#include <petsc/private/petscimpl.h>
 
 PetscErrorCode BAIVersionOf(PetscObject obj, BAIVersion *version)
 {
@@ -70,8 +69,8 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
   const PetscObject obj = bai->obj;
   PetscInt          none, first, mine, row, start, count;
   PetscScalar       value;
-  PetscReal         size = 0.0, largest;
-  const char       *prefix;
+  PetscReal         size   = 0.0, largest;
+  const char *const prefix = BAIPrefixOf(bai->obj);
   IS                zeros;
 
   PetscFunctionBegin;
@@ -97,8 +96,6 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
   PetscCall(MatFindZeroDiagonals(A, &zeros));
   PetscCall(ISGetSize(zeros, &count));
   PetscCall(ISDestroy(&zeros));
-  PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
-  if (!prefix) prefix = "";
   SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
           "Row %" PetscInt_FMT
           " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it. "
@@ -107,18 +104,6 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
           "-%spc_fieldsplit_type schur -%spc_fieldsplit_detect_saddle_point -%sfieldsplit_0_pc_type baimg. Otherwise "
           "use a direct solver: -%spc_type lu",
           row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
-}
-
-static PetscErrorCode CopySpaces(Mat A, Mat aij)
-{
-  MatNullSpace space;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNullSpace(A, &space));
-  PetscCall(MatSetNullSpace(aij, space));
-  PetscCall(MatGetNearNullSpace(A, &space));
-  PetscCall(MatSetNearNullSpace(aij, space));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Creates a copy of type aij. A MATMPIBAIJ is duplicated first, as the conversion of PETSc 3.18 disassembles its
@@ -153,9 +138,10 @@ PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
    A does not change */
 PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
 {
-  MatType    type;
-  BAIVersion now;
-  PetscBool  is;
+  MatType      type;
+  MatNullSpace space;
+  BAIVersion   now;
+  PetscBool    is;
 
   PetscFunctionBegin;
   *aij = A;
@@ -183,7 +169,10 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
     PetscCall(PetscObjectStateSet((PetscObject)A, now.state));
     bai->of_aij = now;
   }
-  PetscCall(CopySpaces(A, bai->aij));
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(MatSetNullSpace(bai->aij, space));
+  PetscCall(MatGetNearNullSpace(A, &space));
+  PetscCall(MatSetNearNullSpace(bai->aij, space));
   *aij = bai->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -326,15 +315,10 @@ static PetscErrorCode MayVary(PetscObject obj, Mat A, PetscBool *may)
   PetscCall(BAIGetParts(obj, A, &part[0], &part[1], &nghost, &garray));
   *may = (PetscBool)(nghost > 0);
   for (int k = 0; k < 2; k++) {
-    PetscInt        n;
-    const PetscInt *i, *j;
-    PetscBool       done;
+    PetscInt longest = 0;
 
-    if (!part[k]) continue;
-    PetscCall(MatGetRowIJ(part[k], 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
-    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix does not give its row offsets");
-    for (PetscInt row = 0; row < n; row++) *may = (PetscBool)(*may || i[row + 1] - i[row] > LONG_ROW);
-    PetscCall(MatRestoreRowIJ(part[k], 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+    if (part[k]) PetscCall(MatSeqAIJGetMaxRowNonzeros(part[k], &longest));
+    *may = (PetscBool)(*may || longest > LONG_ROW);
   }
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, may, 1, BAI_MPI_BOOL, MPI_LOR, PetscObjectComm(obj)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,33 +3,8 @@
 #include "baiimpl.h"
 #include <limits.h>
 #include <omp.h>
-#include <petsc/private/petscimpl.h>
 #include <sched.h>
 #include <unistd.h>
-
-/* Sets may[] of the cores that this process may run on to 1. If OpenMP has bound this thread to one of its places,
-   these are the cores of all places */
-static PetscErrorCode MarkCores(int may[CPU_SETSIZE])
-{
-  const int places = omp_get_num_places();
-  cpu_set_t set;
-
-  PetscFunctionBegin;
-  CPU_ZERO(&set);
-  /* the system has more cores than CPU_SETSIZE */
-  if (!places && sched_getaffinity(0, sizeof(set), &set)) CPU_ZERO(&set);
-  for (int place = 0; place < places; place++) {
-    const int n = omp_get_place_num_procs(place);
-    int      *core;
-
-    PetscCall(PetscMalloc1(n, &core));
-    omp_get_place_proc_ids(place, core);
-    for (int k = 0; k < n; k++) CPU_SET((size_t)core[k], &set);
-    PetscCall(PetscFree(core));
-  }
-  for (int core = 0; core < CPU_SETSIZE; core++) may[core] = CPU_ISSET((size_t)core, &set) ? 1 : 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Gets the number of ranks that the launcher has started on this node, or 0 if it does not tell. Ranks outside the
    object's communicator work too, or spin in MPI meanwhile */
@@ -46,14 +21,29 @@ static PetscErrorCode GetStarted(PetscMPIInt *started)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the cores of this rank. A core that several ranks may run on is shared equally */
+/* Finds the cores of this rank: those that this process may run on, or if OpenMP has bound this thread to one of its
+   places, those of all places. A core that several ranks may run on is shared equally */
 static PetscErrorCode GetCores(MPI_Comm node, PetscMPIInt size, double *cores)
 {
+  const int   places = omp_get_num_places();
   int         mine[CPU_SETSIZE], ranks[CPU_SETSIZE];
   PetscMPIInt started = 0;
+  cpu_set_t   set;
 
   PetscFunctionBegin;
-  PetscCall(MarkCores(mine));
+  CPU_ZERO(&set);
+  /* the system has more cores than CPU_SETSIZE */
+  if (!places && sched_getaffinity(0, sizeof(set), &set)) CPU_ZERO(&set);
+  for (int place = 0; place < places; place++) {
+    const int n = omp_get_place_num_procs(place);
+    int      *core;
+
+    PetscCall(PetscMalloc1(n, &core));
+    omp_get_place_proc_ids(place, core);
+    for (int k = 0; k < n; k++) CPU_SET((size_t)core[k], &set);
+    PetscCall(PetscFree(core));
+  }
+  for (int core = 0; core < CPU_SETSIZE; core++) mine[core] = CPU_ISSET((size_t)core, &set) ? 1 : 0;
   PetscCallMPI(MPI_Allreduce(mine, ranks, CPU_SETSIZE, MPI_INT, MPI_SUM, node));
   *cores = 0;
   for (int core = 0; core < CPU_SETSIZE; core++)

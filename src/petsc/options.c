@@ -123,7 +123,8 @@ void BAIChanged(BAI *bai)
   bai->change = ++changes;
 }
 
-const char *BAIFirstGiven(const BAI *bai, BAIOptionOf of)
+/* The first option of this method that the user gave, or NULL */
+const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
 {
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
     if (all[k].of == of && (bai->asked >> k & 1)) return all[k].name;
@@ -183,11 +184,8 @@ PetscErrorCode BAIGet(PetscObject obj, const BAIFace *face, BAI **bai)
 /* Gets the key of an option, such as "-<prefix>ksp_bai_<option>" */
 PetscErrorCode BAIOptionName(const BAI *bai, const char option[], char name[], size_t len)
 {
-  const char *prefix;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
-  PetscCall(PetscSNPrintf(name, len, "-%s%s_%s_%s", prefix ? prefix : "", bai->face->name, bai->face->type, option));
+  PetscCall(PetscSNPrintf(name, len, "-%s%s_%s_%s", BAIPrefixOf(bai->obj), bai->face->name, bai->face->type, option));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,16 +275,6 @@ static PetscErrorCode Find(const BAIFace *face, const char field[], size_t *k)
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No option %s", field);
 }
 
-PetscErrorCode BAIOptionIsGiven(const BAI *bai, const char field[], PetscBool *is)
-{
-  size_t k;
-
-  PetscFunctionBegin;
-  PetscCall(Find(bai->face, field, &k));
-  *is = (PetscBool)(bai->asked >> k & 1);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sets an option and notes that the user gave it, if the object is of the type of face, otherwise nothing */
 PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char field[], const void *value)
 {
@@ -306,23 +294,24 @@ PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Passes the value of an option of a KSP on to its PC, whose range may be smaller. The option does not count as given
-   for the PC, and an error names the key of the KSP */
+/* Passes the value of an option that the user gave to a KSP on to its PC, whose range may be smaller, unless the user
+   gave it to the PC. It does not count as given there, and an error names the key of the KSP */
 PetscErrorCode BAIPassOption(BAI *ksp, BAI *pc, const char field[])
 {
   const void *value;
   size_t      from, to;
-  char        name[PETSC_MAX_OPTION_NAME], text[64], allowed[128];
+  char        text[64];
 
   PetscFunctionBegin;
   PetscCall(Find(ksp->face, field, &from));
   PetscCall(Find(pc->face, field, &to));
+  if (!(ksp->asked >> from & 1) || (pc->asked >> to & 1)) PetscFunctionReturn(PETSC_SUCCESS);
   value = FieldOf(&all[from], OptionsOf(ksp));
-  PetscCall(BAIOptionName(ksp, field, name, sizeof(name)));
-  PetscCall(ValueText(&all[to], PETSC_FALSE, value, text, sizeof(text)));
-  PetscCall(Allowed(&all[to], pc->face->number, allowed, sizeof(allowed)));
-  PetscCheck(IsRight(&all[to], PETSC_FALSE, value), PetscObjectComm(ksp->obj), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s %s with a PC of type %s: must be %s", name, text, pc->face->type, allowed);
+  if (!IsRight(&all[to], PETSC_FALSE, value)) {
+    PetscCall(ValueText(&all[to], PETSC_FALSE, value, text, sizeof(text)));
+    PetscCall(PetscStrlcat(text, " with a PC of type baimg", sizeof(text)));
+    PetscCall(WrongValue(ksp, &all[to], text));
+  }
   PetscCall(PetscMemcpy(FieldOf(&all[to], OptionsOf(pc)), value, SizeOf(all[to].kind)));
   BAIChanged(pc);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,6 @@
 /* Conversion of an engine's status to a PETSc error */
 #include "baiimpl.h"
 #include "../relaxation/shared.h"
-#include <petsc/private/petscimpl.h>
 
 /* Raises a PETSc error for a status other than BAI_OK, on this rank only; BAIAgree() takes it to the others */
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)

@@ -8,7 +8,6 @@
    choices for A (blocks, damping, turns and weights) are copied for A^T
 */
 #include "../multigrid/hierarchy.h"
-#include <petsc/private/petscimpl.h>
 
 /* Makes At the transpose of A, unless it is that of A with these values already; of is the version of A that At is
    for */
@@ -71,28 +70,26 @@ static PetscErrorCode SetNearNullSpace(Mat A, Mat At)
 {
   MatNullSpace space, conjugates;
   PetscBool    constant;
-  PetscInt     n;
+  PetscInt     n = 0;
   const Vec   *vecs;
   Vec         *copies;
 
   PetscFunctionBegin;
   PetscCall(MatGetNearNullSpace(A, &space));
-  if (!space || !PetscDefined(USE_COMPLEX)) {
+  if (space) PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
+  if (!n || !PetscDefined(USE_COMPLEX)) {
     PetscCall(MatSetNearNullSpace(At, space));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
-  PetscCall(PetscMalloc1(n, &copies));
+  PetscCall(VecDuplicateVecs(vecs[0], n, &copies));
   for (PetscInt k = 0; k < n; k++) {
-    PetscCall(VecDuplicate(vecs[k], &copies[k]));
     PetscCall(VecCopy(vecs[k], copies[k]));
     PetscCall(VecConjugate(copies[k]));
   }
   PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)At), constant, n, copies, &conjugates));
   PetscCall(MatSetNearNullSpace(At, conjugates));
   PetscCall(MatNullSpaceDestroy(&conjugates));
-  for (PetscInt k = 0; k < n; k++) PetscCall(VecDestroy(&copies[k]));
-  PetscCall(PetscFree(copies));
+  PetscCall(VecDestroyVecs(n, &copies));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,21 +139,15 @@ PetscErrorCode BAIHierarchyApplyTranspose(BAI *bai, Mat given, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DestroyTransposed(BAI *bai)
-{
-  PetscFunctionBegin;
-  if (!bai->transposed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIHierarchyDestroy(bai->transposed));
-  PetscCall(BAIReset(bai->transposed));
-  PetscCall(PetscFree(bai->transposed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Frees what set-ups have made, and the transposed operator. Options stay, and so do levels, see BAIHierarchyReset() */
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
-  PetscCall(DestroyTransposed(bai));
+  if (bai->transposed) {
+    PetscCall(BAIHierarchyDestroy(bai->transposed));
+    PetscCall(BAIReset(bai->transposed));
+    PetscCall(PetscFree(bai->transposed));
+  }
   PetscCall(BAIDropEngine(bai));
   PetscCall(BAIScatterDestroy(bai));
   PetscCall(MatDestroy(&bai->aij));

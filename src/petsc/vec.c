@@ -1,6 +1,5 @@
 /* Vectors: access to arrays for a backend or its levels, and norms whose squares are out of range */
 #include "../multigrid/hierarchy.h"
-#include <petsc/private/petscimpl.h>
 
 /* Computes ||v||, even if squares of its entries over- or underflow */
 PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)

@@ -134,13 +134,10 @@ static PetscErrorCode ViewWork(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Shows a relaxation in an ASCII viewer */
 PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
 {
-  PetscBool ascii;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ViewOptions(bai, viewer));
   PetscCall(ViewMode(bai, viewer));
   if (!bai->relax.engine) {

@@ -37,17 +37,16 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
 /* Gives the inner KSP the norm that the user has named, which the method must have, or else ||b - A x|| */
 static PetscErrorCode SetNorm(KSP ksp)
 {
-  const KSP_BAI    *k     = (KSP_BAI *)ksp->data;
-  const KSPNormType named = KSPBAINamesNorm(ksp) ? ksp->normtype : KSP_NORM_UNPRECONDITIONED;
-  const char       *prefix;
+  const KSP_BAI    *k      = (KSP_BAI *)ksp->data;
+  const KSPNormType named  = KSPBAINamesNorm(ksp) ? ksp->normtype : KSP_NORM_UNPRECONDITIONED;
+  const char       *prefix = BAIPrefixOf((PetscObject)ksp);
 
   PetscFunctionBegin;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCheck(krylovs[k->krylov].positive || named == KSP_NORM_UNPRECONDITIONED, PetscObjectComm((PetscObject)ksp),
              PETSC_ERR_SUP,
              "-%sksp_norm_type %s with the method %s of KSPBAI: must be unpreconditioned, default or none; or "
              "-%sksp_bai_krylov cg or fcg",
-             prefix ? prefix : "", KSPNormTypes[named], krylovs[k->krylov].type, prefix ? prefix : "");
+             prefix, KSPNormTypes[named], krylovs[k->krylov].type, prefix);
   PetscCall(KSPSetNormType(k->inner, named));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -65,11 +64,8 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
   /* A new KSP for another type, as KSPFCG of PETSc 3.26 leaks its vectors when its type changes */
   if (k->inner && (!same || k->inner->pc != ksp->pc)) PetscCall(KSPDestroy(&k->inner));
   if (!k->inner) {
-    const char *prefix;
-
     PetscCall(KSPCreate(PetscObjectComm((PetscObject)ksp), &k->inner));
-    PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-    PetscCall(KSPSetOptionsPrefix(k->inner, prefix));
+    PetscCall(KSPSetOptionsPrefix(k->inner, ((PetscObject)ksp)->prefix));
     PetscCall(KSPAppendOptionsPrefix(k->inner, "bai_inner_")); /* otherwise -ksp_converged_reason prints twice */
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->inner, (PetscObject)ksp, 1));
     PetscCall(KSPSetErrorIfNotConverged(k->inner, PETSC_FALSE));

@@ -25,23 +25,18 @@ static PetscErrorCode ViewKrylov(KSP ksp, PetscViewer viewer)
   PetscViewerFormat    format;
   PetscBool            asked, mg;
   PCType               pc;
-  char                 word[64];
-  KSPType              inner;
+  char                 word[64], how[128] = "not yet set up";
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  method krylov, %s: ", k->why));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
   if (k->runner == BAI_BY_CHIP)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "%s on the chip, in one launch, preconditioned by local sweeps in blocks\n",
-                                     i->hermitian ? "conjugate gradients" : "BiCGStab"));
+    PetscCall(PetscSNPrintf(how, sizeof(how), "%s on the chip, in one launch, preconditioned by local sweeps in blocks",
+                            i->hermitian ? "conjugate gradients" : "BiCGStab"));
   else if (k->runner == BAI_BY_LEVELS)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "conjugate gradients, preconditioned by the cycle of the PC\n"));
-  else if (k->inner) {
-    PetscCall(KSPGetType(k->inner, &inner));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "KSP type %s, preconditioned by the PC\n", inner));
-  } else PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up\n"));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+    PetscCall(PetscStrncpy(how, "conjugate gradients, preconditioned by the cycle of the PC", sizeof(how)));
+  else if (k->inner)
+    PetscCall(
+      PetscSNPrintf(how, sizeof(how), "KSP type %s, preconditioned by the PC", ((PetscObject)k->inner)->type_name));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  method krylov, %s: %s\n", k->why, how));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (k->runner == BAI_BY_CHIP)
     PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
@@ -50,8 +45,7 @@ static PetscErrorCode ViewKrylov(KSP ksp, PetscViewer viewer)
   PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &asked));
   if (!mg && !asked)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  PC %s, as set in code; multigrid: -%spc_type baimg\n",
-                                     pc ? pc : "unset",
-                                     ((PetscObject)ksp->pc)->prefix ? ((PetscObject)ksp->pc)->prefix : ""));
+                                     pc ? pc : "unset", BAIPrefixOf((PetscObject)ksp->pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,40 +73,6 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads the key of releases up to 0.3: none means the method relaxation, and a number the levels of the PCBAIMG */
-static PetscErrorCode SetFromOptionsLevels(KSP ksp, BAIOptionItems PetscOptionsObject)
-{
-  const char *prefix;
-  char        word[32], *end;
-  PetscBool   set, none, decide;
-  long        number;
-  BAI        *mg = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-ksp_bai_levels", word, sizeof(word), &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscOptionsDeprecated("-ksp_bai_levels", NULL, "petsc-bai 0.4",
-                                   "Use -ksp_bai_method relaxation in the place of none, and -pc_baimg_levels in the "
-                                   "place of a number"));
-  PetscCall(PetscStrcasecmp(word, "none", &none));
-  PetscCall(PetscStrcasecmp(word, "auto", &decide));
-  if (none) PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_RELAXATION));
-  if (none || decide) PetscFunctionReturn(PETSC_SUCCESS);
-  number = strtol(word, &end, 10);
-  PetscCheck(end != word && !*end, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
-             "-%sksp_bai_levels %s: must be none, auto, or a number", prefix ? prefix : "", word);
-  PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
-  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &set));
-  if (set) PetscCall(PCSetType(ksp->pc, word)); /* PETSc may read -pc_type later */
-  PetscCall(KSPBAIGetMG(ksp, &mg));
-  PetscCheck(mg, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
-             "-%sksp_bai_levels %ld: the PC must be of type baimg, as that has the levels", prefix ? prefix : "",
-             number);
-  PetscCall(PCBAIMGSetLevels(ksp->pc, (PetscInt)number));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptionsObject)
 {
   KSP_BAI  *k   = (KSP_BAI *)ksp->data;
@@ -129,7 +89,6 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   k->pc_given = given;
   if (!given) PetscCall(KSPBAIChoosePC(ksp));               /* otherwise PETSc sets it, or has set it */
   PetscCall(PetscMemzero(&k->setting, sizeof(k->setting))); /* method and PC must be chosen again */
-  PetscCall(SetFromOptionsLevels(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -150,42 +109,11 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 /*MC
      KSPBAI - Krylov methods with algebraic multigrid, or block-asynchronous relaxation, on NVIDIA GPUs and hosts
 
-   Options Database Keys:
-+  -ksp_bai_method (auto|krylov|relaxation)       - whether a Krylov method or block-asynchronous relaxation solves,
-                                                    `KSPBAISetMethod()`
-.  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres)       - Krylov method, `KSPBAISetKrylov()`
-.  -ksp_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration,
-                                                    `KSPBAISetLocalIters()`
-.  -ksp_bai_block_size <0>                        - rows of a block, `KSPBAISetBlockSize()`
-.  -ksp_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `KSPBAISetMode()`
-.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - how rows are divided into blocks, `KSPBAISetPartition()`
-.  -ksp_bai_momentum <0>                          - factor of the last step that each update adds, `KSPBAISetMomentum()`
-.  -ksp_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
-                                                    `KSPBAISetWeight()`
-.  -ksp_bai_precision (native|single)             - precision of the sweeps, `KSPBAISetPrecision()`
-.  -ksp_bai_omega <1>                             - damping of a block's update, after its local sweeps,
-                                                    `KSPBAISetOmega()`
-.  -ksp_bai_local_omega <1>                       - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
-.  -ksp_bai_check_interval <0>                    - global iterations between residual norms, `KSPBAISetCheckInterval()`
-.  -ksp_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
-                                                    `KSPBAISetBackend()`
-.  -ksp_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
-.  -ksp_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
-.  -ksp_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
-.  -ksp_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
-.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
-.  -ksp_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
-.  -ksp_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
-.  -ksp_bai_fault_fraction <0>                    - fraction of the rows that simulated faults hit
-.  -ksp_bai_fault_at <10>                         - global iterations before simulated faults begin
-.  -ksp_bai_fault_recover <0>                     - global iterations that simulated faults last
-.  -ksp_bai_fault_seed <0>                        - random seed for the rows that simulated faults hit
--  -ksp_bai_stats <false>                         - whether statistics of the sweeps are taken
-
    Level: intermediate
 
    Notes:
-   `KSPBAISetMethod()` chooses between two methods. The first line of -ksp_view names the one that runs, and the reason.
+   docs/manual.md describes the solver in more detail. docs/options.md and -help list its options, -ksp_bai_*. The first
+   line of -ksp_view names the method that runs, and the reason.
 
    Krylov methods run by default, preconditioned by the PC of the `KSP`. If neither -pc_type nor the program chose a
    type, it becomes `PCBAIMG`. Other types work as with any `KSP`. The type that PETSc itself chooses for the matrix in
@@ -199,73 +127,45 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    `PCBAIMG`, the conjugate gradients of this library. If a solve is a single kernel launch, local sweeps in blocks are
    the preconditioner; the PC is then not applied, and makes no levels.
 
-   Relaxation is the block-asynchronous iteration of the reference below. It runs if an option of relaxation was given,
-   such as -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations is fixed, as for a smoother of
-   `PCMG`. The rows of each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In
-   one global iteration every block reads the current values of the other blocks once, does `local_iters` Jacobi sweeps
-   on its own rows, and writes its values back. `KSP` counts global iterations. The PC is not applied.
+   Relaxation is the block-asynchronous iteration of the reference below, described in docs/relaxation.md. It runs if an
+   option of relaxation was given, such as -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations
+   is fixed, as for a smoother of `PCMG`. `KSP` counts global iterations: in each, every block of rows reads the current
+   values of the other blocks once, does `local_iters` Jacobi sweeps, and writes its values back. The PC is not applied.
+   Without a monitor, a residual history or a convergence test of the user, the norm is computed only when it may be
+   small enough, unless -ksp_bai_check_interval is set.
 
-   Relaxation converges for every order of updates if the spectral radius of $|I - D^{-1} A|$ is below one, where D is
-   the diagonal of A. That holds for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other
-   matrices relaxation may diverge; `KSPBAISetWeight()` then helps if the matrix is positive definite. A zero, missing
-   or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its
-   diagonal, or -1 if the other diagonal entries of a Hermitian matrix are negative.
-
-   Convergence is tested with the norm of the true residual $b - A x$, also if a Krylov method updates its residual by
-   recurrence. With the default convergence test and norm, a Krylov method also requires that $D^{-1} (b - A x)$ has
-   fallen by the same factor, so that rows of a larger scale, such as rows of boundary conditions, do not hide the error
-   of the others. If rounding keeps this second norm up, the first norm decides alone. If the method breaks down while
-   only the first norm meets its tolerance, another method goes on. The reason becomes `KSP_DIVERGED_DTOL` only if both
-   norms have grown by the divergence tolerance. A norm set by `KSPSetNormType()` is tested alone:
-   `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
+   Convergence is tested with the norm of the true residual $b - A x$. With the default convergence test and norm, a
+   Krylov method also requires that $D^{-1} (b - A x)$ has fallen by the same factor, where D is the diagonal of A. A
+   norm set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients
+   `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`. The reason becomes `KSP_DIVERGED_DTOL` only if both norms have grown
+   by the divergence tolerance. It is `KSP_DIVERGED_BREAKDOWN` if rounding keeps the residual norm above the tolerance,
+   or if the smallest norm in 300 iterations of a Krylov method falls by less than 1 %, as for systems without a
+   solution.
 
    Products with a matrix without entries may be inexact, as those with a `MATMFFD` are. If the norm of the true
    residual no longer falls there, and is below $10^{-4} ||b||$ in double precision, the test uses the norm that the
    method updates, which `KSPGetResidualNorm()` then returns.
 
-   Without a monitor, a residual history or a convergence test of the user, relaxation computes the norm only when it
-   may be small enough, and so may do a few more iterations than needed; with -ksp_bai_check_interval 1, or a monitor,
-   it computes every norm. Without these, a solve on one rank is a single kernel launch if the matrix fits in registers
-   and shared memory of the GPU.
-
-   The reason is `KSP_DIVERGED_BREAKDOWN` if rounding keeps the residual norm above the tolerance, or if the smallest
-   norm in 300 iterations of a Krylov method falls by less than 1 %, as for systems without a solution; -info and the
-   view show details.
-
    `KSPSolveTranspose()` needs `PCApplyTranspose()` of the PC, as PETSc's methods do; `PCBAI` and `PCBAIMG` have it.
-   Relaxation iterates with a transposed copy of the matrix.
-
-   `KSPMatSolve()` solves several columns in one kernel launch if the matrix fits in registers and shared memory of a
-   GPU, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances. `KSP` reports the
-   largest number of iterations, the largest residual norm, and the reason of the first column that failed. In all other
-   cases, as with a monitor, a null space or a `KSPGuess`, columns are solved one after the other.
+   Relaxation iterates with a transposed copy of the matrix. After `KSPMatSolve()`, `KSP` reports the largest number of
+   iterations, the largest residual norm, and the reason of the first column that failed.
 
    Relaxation is bitwise reproducible in `BAI_MODE_SYNC` and `BAI_MODE_COLOR`. In other modes results differ from run to
    run within the tolerance. The conjugate gradients of this library, and solves in one launch, are reproducible.
 
-   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
-   `MATAIJ` that follows their values. `MATAIJCUSPARSE` matrices and their vectors stay on the GPU, except for values
-   that MPI exchanges between ranks. For the partitions rcm and graph, and for overlap, the set-up of relaxation copies
-   the matrix to the host. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc
-   was built without CUDA. Krylov methods take any Amat, such as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator.
-   `PCBAIMG` is made from Pmat; if Pmat has no entries, the default PC is `PCNONE`.
-
-   -ksp_bai_exchange chooses how MPI ranks exchange x in relaxation. For a small system fewer ranks may be faster:
-   `PCTELESCOPE` moves all rows to one rank in N with -ksp_type preonly -pc_type telescope
-   -pc_telescope_reduction_factor N -telescope_ksp_type bai.
-
-   The backend host runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one
-   thread on each.
+   Krylov methods take any Amat, such as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator. Relaxation and `PCBAIMG`,
+   which is made from Pmat, take `MATAIJ` and `MATAIJCUSPARSE`, and `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ`
+   that follows their values. A zero, missing or tiny diagonal entry is an error that names the row. With the backend
+   cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA. For the partitions
+   rcm and graph, and for overlap, the set-up of relaxation copies the matrix to the host. The backend host runs
+   OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one thread on each.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `PCBAIMG`, `PCBAI`, `KSPBAIGetMethod()`,
-          `KSPBAIStatsView()`, `KSPBAISetMethod()`, `KSPBAISetKrylov()`, `KSPBAISetLocalIters()`,
-          `KSPBAISetBlockSize()`, `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`,
-          `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
-          `KSPBAISetBackend()`
+          `KSPBAIStatsView()`, `KSPBAISetMethod()`, `KSPBAISetKrylov()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

@@ -105,33 +105,23 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
 static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char krylov[], PetscBool pc_given,
                                  const char pc_type[])
 {
-  const BAI      *bai   = (BAI *)ksp->data;
-  const MPI_Comm  comm  = PetscObjectComm((PetscObject)ksp);
-  const BAIMethod asked = bai->options.method;
-  char            method[PETSC_MAX_OPTION_NAME], name[PETSC_MAX_OPTION_NAME], other[PETSC_MAX_OPTION_NAME];
-  const char     *prefix;
-  PetscBool       unused = PETSC_FALSE;
+  const BAI     *bai  = (BAI *)ksp->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
+  char           one[PETSC_MAX_OPTION_NAME], other[PETSC_MAX_OPTION_NAME];
+  PetscBool      unused;
 
   PetscFunctionBegin;
-  if (asked == BAI_METHOD_AUTO && !(relaxation && krylov)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIOptionName(bai, "method", method, sizeof(method)));
-  if (relaxation) PetscCall(BAIOptionName(bai, relaxation, name, sizeof(name)));
+  if (!relaxation && bai->options.method == BAI_METHOD_RELAXATION) relaxation = "method relaxation";
+  if (!krylov && bai->options.method == BAI_METHOD_KRYLOV) krylov = "method krylov";
+  if (relaxation) PetscCall(BAIOptionName(bai, relaxation, one, sizeof(one)));
   if (krylov) PetscCall(BAIOptionName(bai, krylov, other, sizeof(other)));
-  PetscCheck(asked != BAI_METHOD_KRYLOV || !relaxation, comm, PETSC_ERR_ARG_INCOMP,
-             "%s krylov with %s, which is an option of relaxation: must be relaxation or auto, or leave out %s", method,
-             name, name);
-  PetscCheck(asked != BAI_METHOD_RELAXATION || !krylov, comm, PETSC_ERR_ARG_INCOMP,
-             "%s relaxation with %s, which is an option of Krylov methods: must be krylov or auto, or leave out %s",
-             method, other, other);
   PetscCheck(!relaxation || !krylov, comm, PETSC_ERR_ARG_INCOMP,
-             "%s, an option of relaxation, with %s, an option of Krylov methods: leave out one of them", name, other);
-  if (asked != BAI_METHOD_RELAXATION || !pc_given) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmp(pc_type, PCNONE, &unused));
-  if (!unused) PetscCall(PetscStrcmp(pc_type, PCBAIMG, &unused));
-  PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
+             "%s, which is for relaxation, with %s, which is for Krylov methods: leave out one of them", one, other);
+  if (bai->options.method != BAI_METHOD_RELAXATION || !pc_given) PetscFunctionReturn(PETSC_SUCCESS);
+  unused = (PetscBool)(!strcmp(pc_type, PCNONE) || !strcmp(pc_type, PCBAIMG));
   PetscCheck(unused, comm, PETSC_ERR_ARG_INCOMP,
-             "%s relaxation with -%spc_type %s: relaxation has no preconditioner, so that must be none or left out",
-             method, prefix ? prefix : "", pc_type);
+             "%s with -%spc_type %s: relaxation has no preconditioner, so that must be none or left out", one,
+             BAIPrefixOf((PetscObject)ksp->pc), pc_type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,20 +205,6 @@ PetscErrorCode KSPBAIGetMethod(KSP ksp, BAIMethod *method, const char *why[])
   PetscCall(KSPBAIChooseMethod(ksp));
   *method = ((KSP_BAI *)ksp->data)->method;
   if (why) *why = ((KSP_BAI *)ksp->data)->why;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the attached null space is none, or only constants */
-static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
-{
-  MatNullSpace space;
-  PetscBool    constant = PETSC_TRUE;
-  PetscInt     others   = 0;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNullSpace(A, &space));
-  if (space) PetscCall(MatNullSpaceGetVecs(space, &constant, &others, NULL));
-  *plain = (PetscBool)(constant && !others);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,13 +350,11 @@ static PetscErrorCode SetUpPC(KSP ksp)
 
   PetscFunctionBegin;
   if (mg) {
-    const BAIHierarchy h     = mg->hierarchy;
-    PetscBool          given = PETSC_FALSE;
+    const BAIHierarchy h = mg->hierarchy;
 
     h->deferred = PETSC_FALSE;
     if (h->single == BAI_SINGLE_HERMITIAN) h->single = BAI_SINGLE_IN_RANGE; /* our methods keep the residual itself */
-    if (mg->asked) PetscCall(BAIOptionIsGiven(mg, "local_iters", &given));
-    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) PetscCall(BAIPassOption(&k->bai, mg, "local_iters"));
+    PetscCall(BAIPassOption(&k->bai, mg, "local_iters"));
     mg->options.backend  = k->bai.options.backend;
     mg->options.exchange = k->bai.options.exchange;
   }
@@ -425,15 +399,19 @@ static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
 /* Chooses what does the iterations of a Krylov method for this matrix and PC, and sets it up */
 PetscErrorCode KSPBAISetUpKrylov(KSP ksp)
 {
-  KSP_BAI  *k     = (KSP_BAI *)ksp->data;
-  PetscBool plain = PETSC_FALSE, on = PETSC_FALSE;
-  Mat       A, P;
+  KSP_BAI     *k     = (KSP_BAI *)ksp->data;
+  PetscBool    plain = PETSC_TRUE, on = PETSC_FALSE; /* plain: the null space is none, or only constants */
+  PetscInt     others = 0;
+  MatNullSpace space;
+  Mat          A, P;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, &P));
   PetscCall(ForgetIfOther(k, A));
   if (k->bai.relax.engine) PetscCall(BAIDropEngine(&k->bai)); /* drops the engine of an earlier relaxation */
-  PetscCall(HasPlainNullSpace(A, &plain));
+  PetscCall(MatGetNullSpace(A, &space));
+  if (space) PetscCall(MatNullSpaceGetVecs(space, &plain, &others, NULL));
+  if (others) plain = PETSC_FALSE;
   PetscCall(SetUpChip(ksp, A, P, plain, &on));
   if (on) {
     k->krylov = k->bai.hierarchy->hermitian ? BAI_KRYLOV_CG : BAI_KRYLOV_BCGS;

@@ -45,32 +45,22 @@ static PetscErrorCode GetSetting(KSP ksp, KSPBAISetting *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the last set-up is still valid on all ranks; same: the setting has not changed on this one. A KSP of PETSc,
-   and relaxation, find changes themselves */
-static PetscErrorCode IsSetUp(KSP ksp, PetscBool same, PetscBool *is)
-{
-  BAI *owner = KSPBAIGetOwner((KSP_BAI *)ksp->data);
-
-  PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  if (!owner) PetscFunctionReturn(PETSC_SUCCESS);
-  if (same && !owner->hierarchy->deferred) PetscCall(BAIHierarchyIsAsAsked(owner, is));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, is, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Prepares the KSP for a solve. Method and PC are chosen again if anything that they depend on has changed */
 PetscErrorCode KSPBAIPrepare(KSP ksp)
 {
-  KSP_BAI      *k = (KSP_BAI *)ksp->data;
+  KSP_BAI      *k     = (KSP_BAI *)ksp->data;
+  const BAI    *owner = KSPBAIGetOwner(k);
   KSPBAISetting now;
-  PetscBool     same, is;
+  PetscBool     same, is = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(GetSetting(ksp, &now));
   PetscCall(PetscMemcmp(&now, &k->setting, sizeof(now), &same));
-  PetscCall(IsSetUp(ksp, same, &is));
-  if (is) PetscFunctionReturn(PETSC_SUCCESS);
+  if (owner) { /* a KSP of PETSc, and relaxation, find changes themselves */
+    if (same && !owner->hierarchy->deferred) PetscCall(BAIHierarchyIsAsAsked(owner, &is));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
+    if (is) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (now.A != k->setting.A || now.P != k->setting.P) { /* other matrices may need vectors of another type */
     PetscCall(VecDestroy(&k->bai.r));
     PetscCall(VecDestroy(&k->bai.c));
@@ -105,35 +95,25 @@ PetscErrorCode KSPSetUp_BAI(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does iterations by the engine; watcher is NULL without monitors */
-static PetscErrorCode RunEngine(KSP ksp, PetscBool zero, const BAITolerances *t, BAIWatcher *watcher,
-                                BAILevelsSolution *s)
-{
-  BAIRun run = {.guess_zero = (int)zero, .tolerances = t, .solution = s};
-
-  PetscFunctionBegin;
-  if (watcher) {
-    run.monitor = KSPBAIWatch;
-    run.context = watcher;
-    run.code    = &watcher->code;
-    watcher->v  = &run.v;
-  }
-  PetscCall(BAIHierarchyRun(KSPBAIGetOwner((KSP_BAI *)ksp->data), KSPBAIRhs(ksp), ksp->vec_sol, &run));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Does iterations after the first before ones of this solve. A watched run continues until the convergence test ends
    it, which accepts only norms up to the goal, unless that is 0 */
 static PetscErrorCode RunMethod(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, PetscReal goal,
                                 BAILevelsSolution *s)
 {
-  const KSP_BAI  *k       = (KSP_BAI *)ksp->data;
+  KSP_BAI        *k       = (KSP_BAI *)ksp->data;
   const PetscBool zero    = (PetscBool)(ksp->guess_zero && !before);
   BAIWatcher      watcher = {.ksp = ksp, .before = before, .its = -1, .goal = goal};
+  BAIRun          run     = {.guess_zero = (int)zero, .tolerances = t, .solution = s};
 
   PetscFunctionBegin;
   *s = (BAILevelsSolution){.its = 0, .reason = BAI_LEVELS_CONVERGED};
-  if (k->runner != BAI_BY_PETSC) PetscCall(RunEngine(ksp, zero, t, watched ? &watcher : NULL, s));
+  if (watched && k->runner != BAI_BY_PETSC) {
+    run.monitor = KSPBAIWatch;
+    run.context = &watcher;
+    run.code    = &watcher.code;
+    watcher.v   = &run.v;
+  }
+  if (k->runner != BAI_BY_PETSC) PetscCall(BAIHierarchyRun(KSPBAIGetOwner(k), KSPBAIRhs(ksp), ksp->vec_sol, &run));
   else PetscCall(KSPBAIRunInner(ksp, zero, (PetscInt)t->max_it, (PetscBool)!watched, &watcher, s));
   if (watcher.stalls) s->reason = BAI_LEVELS_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);

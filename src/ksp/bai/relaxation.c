@@ -26,17 +26,15 @@ static PetscErrorCode GetRelaxedMat(KSP ksp, Mat *B)
 /* Sets up the engine for the present matrix and options, unless that has been done */
 PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
 {
-  KSP_BAI    *k   = (KSP_BAI *)ksp->data;
-  BAI        *bai = &k->bai;
-  const char *prefix;
-  PetscBool   is;
-  Mat         B;
+  KSP_BAI  *k   = (KSP_BAI *)ksp->data;
+  BAI      *bai = &k->bai;
+  PetscBool is;
+  Mat       B;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCheck(!KSPBAINamesNorm(ksp), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-             "-%sksp_norm_type %s with relaxation: must be unpreconditioned, default or none", prefix ? prefix : "",
-             KSPNormTypes[ksp->normtype_set]);
+             "-%sksp_norm_type %s with relaxation: must be unpreconditioned, default or none",
+             BAIPrefixOf((PetscObject)ksp), KSPNormTypes[ksp->normtype_set]);
   k->runner = BAI_BY_RELAXATION;
   PetscCall(GetRelaxedMat(ksp, &B));
   PetscCall(BAIIsSetUp(bai, B, &is));

@@ -5,28 +5,13 @@
 static void Destroy(BAILevelsState state)
 {
   for (int l = 0; l < BAI_LEVELS_MOST; l++) {
-    BAIHostLevel *L = &state->level[l];
+    BAIHostLevel *L      = &state->level[l];
+    void *const   kept[] = {L->field, L->aggregate, L->P, L->ghost, L->row, L->child, L->first,
+                            L->i,     L->split,     L->j, L->a,     L->d,   L->extra, L->dinv,
+                            L->b,     L->x,         L->y, L->send,  L->sent};
 
     if (l || L->A.ghosts) BAIHostFreeRows(&L->A);
-    free(L->field);
-    free(L->aggregate);
-    free(L->P);
-    free(L->ghost);
-    free(L->row);
-    free(L->child);
-    free(L->first);
-    free(L->i);
-    free(L->split);
-    free(L->j);
-    free(L->a);
-    free(L->d);
-    free(L->extra);
-    free(L->dinv);
-    free(L->b);
-    free(L->x);
-    free(L->y);
-    free(L->send);
-    free(L->sent);
+    for (size_t k = 0; k < sizeof(kept) / sizeof(*kept); k++) free(kept[k]);
   }
   free(state->negated);
   free(state->field);
@@ -148,30 +133,25 @@ static void FreeMade(BAILevelsState state)
   state->negated = NULL;
 }
 
-/* Stores new values of the levels of the cycle; BAI_ERR_OUTDATED if aggregates do not fit them */
-static BAIStatus Renew(BAILevelsState state)
-{
-  const int count = state->p.all ? state->ranks.levels : state->levels;
-
-  for (int l = 0; l < count; l++) BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostPlace(state, &state->level[l], 1));
-  for (int l = 0; l < count; l++) BAITry(BAIHostFits(state, l));
-  BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIHostInvert(state));
-  FreeMade(state);
-  return BAIStatusOf(BAI_OK);
-}
-
 BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks, const char *stop)
 {
-  if (state->kept) return Renew(state);
-  state->info.stop = stop;
-  BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostPlaceLevels(state, ranks ? ranks->levels : state->levels));
-  if (ranks) {
-    state->levels         = ranks->levels + ranks->next;
-    BAIHostLast(state)->m = 0;
-    BAITry(BAIHostTakeRanks(state, ranks));
+  const BAILevelsParameters *p     = &state->p;
+  const int                  count = ranks ? ranks->levels : p->all ? state->ranks.levels : state->levels;
+
+  if (state->kept) {
+    for (int l = 0; l < count; l++) BAITryStage(p, BAI_STAGE_FILL, BAIHostPlace(state, &state->level[l], 1));
+    for (int l = 0; l < count; l++) BAITry(BAIHostFits(state, l));
+  } else {
+    state->info.stop = stop;
+    BAITryStage(p, BAI_STAGE_FILL, BAIHostPlaceLevels(state, count));
+    if (ranks) {
+      state->levels         = count + ranks->next;
+      BAIHostLast(state)->m = 0;
+      BAITry(BAIHostTakeRanks(state, ranks));
+    }
+    BAITryStage(p, BAI_STAGE_FILL, BAIHostMeasure(state, count));
   }
-  BAITryStage(&state->p, BAI_STAGE_FILL, BAIHostMeasure(state, ranks ? ranks->levels : state->levels));
-  BAITryStage(&state->p, BAI_STAGE_FACTOR, BAIHostInvert(state));
+  BAITryStage(p, BAI_STAGE_FACTOR, BAIHostInvert(state));
   FreeMade(state);
   return BAIStatusOf(BAI_OK);
 }

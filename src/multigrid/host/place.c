@@ -57,47 +57,35 @@ static BAIInt Cut(BAIHostLevel *L, BAIInt step)
   return most;
 }
 
-/* Cuts the rows into blocks of whole aggregates; if a block became too large, once more into smaller ones */
-static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
-{
-  BAI_KEEP(L->first, L->A.n + 1);
-  if (!L->m) L->alone = L->A.n;
-  if (Cut(L, BAI_LEVELS_BLOCK) > BAI_LEVELS_BLOCK) (void)Cut(L, BAI_LEVELS_BLOCK - L->most + 1);
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Stores the matrix of a level by places, and the damping of its sweeps, which levels with parameter like copy. If
    values_only, the arrays are there from an earlier call */
 BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
 {
-  const BAILevelsState other  = BAILevelsStateOf(state->p.like);
-  const BAIHostLevel  *like   = other ? other->level + (L - state->level) : NULL;
-  const BAIRows       *A      = &L->A;
-  const size_t         all    = (size_t)A->n + (size_t)A->ghosts;
-  BAIInt              *place  = malloc((all + 1) * sizeof(*place));
+  const BAILevelsState other = BAILevelsStateOf(state->p.like);
+  const BAIHostLevel  *like  = other ? other->level + (L - state->level) : NULL;
+  const BAIRows       *A     = &L->A;
+  const size_t         all   = (size_t)A->n + (size_t)A->ghosts;
+  BAIInt              *place;
   int64_t              inside = 0;
 
-  if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt p = 0; p < A->n; p++) place[L->row[p]] = p;
-  for (BAIInt p = A->n; p < A->n + A->ghosts; p++) place[p] = p;
   if (!values_only) {
-    L->i     = BAIHostKeep(state, (size_t)A->n + 1, sizeof(*L->i));
-    L->split = BAIHostKeep(state, (size_t)A->n, sizeof(*L->split));
-    L->j     = BAIHostKeep(state, (size_t)A->i[A->n], sizeof(*L->j));
-    L->a     = BAIHostKeep(state, (size_t)A->i[A->n], sizeof(*L->a));
-    L->d     = BAIHostKeep(state, (size_t)A->n, sizeof(*L->d));
-    L->extra = BAIHostKeep(state, (size_t)A->n, sizeof(*L->extra));
-    L->dinv  = BAIHostKeep(state, (size_t)A->n, sizeof(*L->dinv));
-    L->b     = BAIHostKeep(state, (size_t)A->n, sizeof(*L->b));
-    L->x     = BAIHostKeep(state, all, sizeof(*L->x));
-    L->y     = BAIHostKeep(state, all, sizeof(*L->y));
-    if (!L->i || !L->split || !L->j || !L->a || !L->d || !L->extra || !L->dinv || !L->b || !L->x || !L->y) {
-      free(place);
-      return BAIStatusOf(BAI_ERR_MEMORY);
-    }
+    BAI_KEEP(L->i, A->n + 1);
+    BAI_KEEP(L->split, A->n);
+    BAI_KEEP(L->j, A->i[A->n]);
+    BAI_KEEP(L->a, A->i[A->n]);
+    BAI_KEEP(L->d, A->n);
+    BAI_KEEP(L->extra, A->n);
+    BAI_KEEP(L->dinv, A->n);
+    BAI_KEEP(L->b, A->n);
+    BAI_KEEP(L->x, all);
+    BAI_KEEP(L->y, all);
     L->i[0] = 0;
     for (BAIInt p = 0; p < A->n; p++) L->i[p + 1] = L->i[p] + A->i[L->row[p] + 1] - A->i[L->row[p]];
   }
+  place = malloc((all + 1) * sizeof(*place));
+  if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt p = 0; p < A->n; p++) place[L->row[p]] = p;
+  for (BAIInt p = A->n; p < A->n + A->ghosts; p++) place[p] = p;
 #pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) reduction(+ : inside)
   for (BAIInt block = 0; block < L->blocks; block++) {
     for (BAIInt p = L->first[block]; p < L->first[block + 1]; p++) {
@@ -140,8 +128,13 @@ BAIStatus BAIHostPlaceLevels(BAILevelsState state, int count)
   state->level[state->levels - 1].m = 0;
   BAITry(Order(state));
   for (int l = 0; l < count; l++) {
-    BAITry(CutBlocks(state, &state->level[l]));
-    BAITry(BAIHostPlace(state, &state->level[l], 0));
+    BAIHostLevel *L = &state->level[l];
+
+    BAI_KEEP(L->first, L->A.n + 1);
+    if (!L->m) L->alone = L->A.n;
+    /* if a block became too large, once more into smaller ones */
+    if (Cut(L, BAI_LEVELS_BLOCK) > BAI_LEVELS_BLOCK) (void)Cut(L, BAI_LEVELS_BLOCK - L->most + 1);
+    BAITry(BAIHostPlace(state, L, 0));
   }
   return BAIStatusOf(BAI_OK);
 }

@@ -76,16 +76,6 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the nonzeros and rows of all levels, relative to the finest level, which may have none */
-static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
-{
-  *operators = *grids = 1;
-  for (int l = 1; l < i->levels; l++) {
-    *operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
-    *grids += (double)i->level[l].rows / (double)i->level[0].rows;
-  }
-}
-
 /* Prints a line for each level */
 static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
 {
@@ -106,18 +96,12 @@ static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double MatrixBytes(const BAILevelInfo *finest)
-{
-  return (double)finest->nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
-    (double)(finest->rows + 1) * (double)sizeof(PetscInt);
-}
-
 /* Shows the levels; table: also a line for each of them, and how they were made */
 PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
 {
-  const BAIHierarchy   h = bai->hierarchy;
-  const BAILevelsInfo *i = &h->info;
-  double               operators, grids;
+  const BAIHierarchy   h         = bai->hierarchy;
+  const BAILevelsInfo *i         = &h->info;
+  double               operators = 1, grids = 1, matrix;
 
   PetscFunctionBegin;
   if (!h->ready) {
@@ -131,7 +115,10 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  Complexities(i, &operators, &grids);
+  for (int l = 1; l < i->levels; l++) { /* relative to the finest level, which may have none */
+    operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
+    grids += (double)i->level[l].rows / (double)i->level[0].rows;
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %d level%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
                                    "; operator complexity %.3f, grid complexity %.3f\n",
@@ -149,6 +136,8 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
     PetscCall(PetscViewerASCIIPrintf(viewer, "  for the matrix with its %s scaled\n",
                                      h->scaling.left == h->scaling.right ? "unknowns" : "rows and columns"));
   if (!table) PetscFunctionReturn(PETSC_SUCCESS);
+  matrix = (double)i->level[0].nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+    (double)(i->level[0].rows + 1) * (double)sizeof(PetscInt); /* bytes */
   PetscCall(Table(i, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; coarsening ended, as %s\n",
                                    i->exact ? "solved exactly" : "smoothed", i->stop));
@@ -172,8 +161,8 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
                                    i->single         ? "single"
                                      : h->not_single ? "native (single was not accurate enough)"
                                                      : "native",
-                                   1e-6 * (double)i->bytes, (double)i->bytes / MatrixBytes(&i->level[0]),
-                                   (double)h->seconds, h->setups, h->updates));
+                                   1e-6 * (double)i->bytes, (double)i->bytes / matrix, (double)h->seconds, h->setups,
+                                   h->updates));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,8 +174,9 @@ static const char *Word(PetscBool3 flag)
 
 static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
 {
-  const BAI         *bai = (const BAI *)pc->data;
-  const BAIHierarchy h   = bai->hierarchy;
+  const BAI         *bai        = (const BAI *)pc->data;
+  const BAIHierarchy h          = bai->hierarchy;
+  char               levels[32] = "auto";
   PetscBool          ascii;
   PetscViewerFormat  format;
 
@@ -194,15 +184,12 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (h->options.levels == PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels auto"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  levels at most %" PetscInt_FMT, h->options.levels));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-  PetscCall(PetscViewerASCIIPrintf(viewer, ", local_iters %" PetscInt_FMT ", over %g, single %s",
-                                   h->options.local_iters, (double)h->options.over, Word(h->options.single)));
-  if (h->options.gather != PETSC_BOOL3_UNKNOWN)
-    PetscCall(PetscViewerASCIIPrintf(viewer, ", gather %s", Word(h->options.gather)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (h->options.levels != PETSC_DECIDE)
+    PetscCall(PetscSNPrintf(levels, sizeof(levels), "at most %" PetscInt_FMT, h->options.levels));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  levels %s, local_iters %" PetscInt_FMT ", over %g, single %s%s%s\n",
+                                   levels, h->options.local_iters, (double)h->options.over, Word(h->options.single),
+                                   h->options.gather == PETSC_BOOL3_UNKNOWN ? "" : ", gather ",
+                                   h->options.gather == PETSC_BOOL3_UNKNOWN ? "" : Word(h->options.gather)));
   if (h->ready && !BAIHierarchyIsHermitian(h))
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
@@ -240,78 +227,32 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
 /*MC
      PCBAIMG - Algebraic multigrid by aggregation, whose smoother is block Jacobi with inner Jacobi sweeps
 
-   Options Database Keys:
-+  -pc_baimg_levels <auto>            - largest number of levels, `PCBAIMGSetLevels()`
-.  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block per smoothing step, `PCBAIMGSetLocalIters()`
-.  -pc_baimg_over <1.9>               - overcorrection factor of coarse matrices, `PCBAIMGSetOver()`
-.  -pc_baimg_single (auto|true|false) - whether levels on a GPU have single precision, `PCBAIMGSetSingle()`
--  -pc_baimg_gather (auto|true|false) - whether one rank of each GPU solves the whole system, `PCBAIMGSetGather()`
-
    Level: beginner
 
    Notes:
    Use it for large elliptic systems, such as diffusion or elasticity: with `KSPCG` the number of iterations hardly
    grows with the number of unknowns. No option is needed. Levels are set up where the matrix is, on the host or on a
-   GPU. `KSPBAI` combines this preconditioner with a Krylov method that fits the matrix.
+   GPU. `KSPBAI` combines this preconditioner with a Krylov method that fits the matrix. docs/multigrid.md describes the
+   method, near null spaces, fields, units, and levels on several MPI ranks; docs/options.md and -help list the options,
+   -pc_baimg_*.
 
-   An application is one cycle. On each level the cycle smooths from a zero guess, $x = S b$, corrects x by the coarser
-   levels for the residual, and smooths again, $x = x + S (b - A x)$. S does `local_iters` damped Jacobi sweeps inside
-   each block of up to 128 rows, all blocks in parallel. On the second level, if it has more than 4096 rows, and on
-   every second one from there on of more than 8192 rows the cycle is a W-cycle. A last level of at most 128 rows is
-   solved by its dense inverse.
-
-   Rows of a coarse level are aggregates of a few strongly coupled rows of the finer level: on a grid in natural
-   ordering boxes of two points in each direction of strong coupling, otherwise pairs of pairs of rows. Blocks consist
-   of whole aggregates. Coarse matrices are $P^H A P$, where P is 1 on each aggregate, with overcorrection, see
-   `PCBAIMGSetOver()`. `PCBAIMGSetAggregates()` replaces the aggregates of the finest level.
-
-   If A is Hermitian and positive definite, or negative definite, so is the cycle, which is a fixed linear operator: any
-   `KSP` may use it. Other matrices get aggregates by $|a_{ij} + \bar a_{ji}|$, coarse matrices without overcorrection,
-   and W-cycles on all levels below the finest one that are as large. Use these with `KSPGMRES`, `KSPFGMRES` or
+   An application is one cycle. If A is Hermitian and positive definite, or negative definite, so is the cycle, which is
+   a fixed linear operator: any `KSP` may use it. Use the cycle of other matrices with `KSPGMRES`, `KSPFGMRES` or
    `KSPBCGS`; convergence is not guaranteed.
 
    `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose of the cycle up to rounding. If A is
    not Hermitian, the first call sets up levels of $A^T$ with the aggregates and damping of the levels of A, which
    follow new values and double the memory.
 
-   The levels span all MPI ranks, and coarse matrices are computed where the matrix is. Aggregates and blocks never
-   cross rank boundaries. All ranks compute residuals together, and each smooths its own blocks. The first level of at
-   most $\max(4096, \min(2^{15}, N/(8 P)))$ rows, with N rows of the matrix and P ranks, is gathered: every rank has its
-   own copy of the remaining levels. The number of iterations hardly depends on the number of ranks. -pc_view shows the
-   number of distributed levels.
-
-   If the matrix has a block size (`MatSetBlockSize()`), an aggregate has unknowns of one field, with two exceptions. If
-   rows annihilate a constant on all fields more nearly than one that changes its sign from field to field, or if there
-   are more than 32 fields, an aggregate may have unknowns of all fields, as without a block size; -pc_view says so. If
-   fields are coupled, and A, or the scaled matrix, nearly annihilates a constant on each, these constants become the
-   near null space. They also do where the couplings between fields are large beside the diagonal. New values may change
-   that.
-
-   Iterations hardly depend on the units of unknowns and equations. If rows have entries that are large beside the
-   diagonal, and constants on fields are not nearly annihilated or have other units, the levels are made from a scaled
-   matrix. The scaling is the mean diagonal entry of each field, or a vector w for which A w is nearly zero. It is kept
-   for new values, and -pc_view shows it.
-
-   With a near null space attached (`MatSetNearNullSpace()`), such as the rigid body modes of elasticity, aggregates are
-   made of points, each with all unknowns of a matrix block. P then has a column for each aggregate and each vector of
-   the near null space, so all coarse levels represent these vectors. Coarse matrices are not overcorrected; instead
-   corrections are multiplied by min(over, 1.4), and every second level is visited twice. This needs two to eight
-   vectors, or one that is not constant, and a block size of at most eight; otherwise the near null space is not used,
-   and -info says so. The constant alone changes nothing. After `MatSetNearNullSpace()` on a matrix that is already set
-   up, call `PCReset()`.
+   With a near null space attached (`MatSetNearNullSpace()`), such as the rigid body modes of elasticity, all coarse
+   levels represent its vectors. After `MatSetNearNullSpace()` on a matrix that is already set up, call `PCReset()`. New
+   values in the same nonzero pattern keep the aggregates as long as they fit, which makes the set-up much shorter;
+   after `PCReset()` there are new aggregates.
 
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
-   used.
-
-   New values in the same nonzero pattern keep the aggregates as long as they fit, which makes the set-up much shorter.
-   Call `PCReset()` to have new aggregates.
-
-   A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its
-   diagonal, or -1 if the other diagonal entries of a Hermitian matrix are negative. Rows
-   that are not coupled to others, such as rows of boundary conditions, have no part in the coarse levels.
-
-   If a row has more than 1000 entries, there are no levels, and the preconditioner is `PCJACOBI`, as a single GPU
-   thread would process such a row; -pc_view says so. -pc_baimg_levels 32 makes levels in any case.
+   used. A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal,
+   or -1 if the other diagonal entries of a Hermitian matrix are negative. If a row has more than 1000 entries, there
+   are no levels, and the preconditioner is `PCJACOBI`; -pc_baimg_levels 32 makes levels in any case.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. -pc_view ::ascii_info_detail prints a table of the levels, and the reason why
@@ -328,8 +269,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetAggregates()`,
-          `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`, `PCBAIMGSetSingle()`, `PCBAIMGSetGather()`
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetAggregates()`
 M*/
 
 PetscErrorCode PCCreate_BAIMG(PC pc)

@@ -357,32 +357,6 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 /*MC
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 
-   Options Database Keys:
-+  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
-.  -pc_bai_block_size <0>                        - rows of a block, `PCBAISetBlockSize()`
-.  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
-.  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows are divided into blocks, `PCBAISetPartition()`
-.  -pc_bai_momentum <0>                          - factor of the last step that each update adds, `PCBAISetMomentum()`
-.  -pc_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
-                                                   `PCBAISetWeight()`
-.  -pc_bai_precision (native|single)             - precision of the sweeps, `PCBAISetPrecision()`
-.  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps,
-                                                   `PCBAISetOmega()`
-.  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
-.  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
-.  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
-.  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward,
-                                                   `PCBAISetSymmetric()`
-.  -pc_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
-                                                   `PCBAISetBackend()`
-.  -pc_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
-.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
-.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
-.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
-.  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
--  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
-
    Level: intermediate
 
    Notes:
@@ -394,17 +368,13 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 
    with `PCMG` or `PCGAMG`. A smoothing step then does `its` global iterations from the guess at once, without residuals
    in between. On one MPI rank with a GPU that is one kernel launch, or a few for a large matrix. With `KSPRICHARDSON`,
-   `PCBAI` always does all iterations, like `PCSOR`; to solve a system to a tolerance, use `KSPBAI`.
+   `PCBAI` always does all iterations, like `PCSOR`; to solve a system to a tolerance, use `KSPBAI`. docs/smoothing.md
+   describes the smoother; docs/options.md and -help list the options, -pc_bai_*.
 
-   In `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns. The method is then
-   multicolour block Gauss-Seidel with a few Jacobi sweeps as block solver. It smooths best, and is bitwise
-   reproducible. On the GPU a block waits only for its neighbours of earlier colours; for a large matrix each colour is
-   a kernel launch. In the other modes blocks that work at the same time read each other's old values, and smooth less
-   well.
-
-   If turns would leave most of a GPU idle, as on coarse levels of `PCGAMG`, mode auto is `BAI_MODE_SYNC`, whose global
-   iterations are weighted by Chebyshev's polynomial of the fourth kind, see `PCBAISetPolynomial()`. This smoother has
-   no turns, is symmetric, takes hardly more cycles, and needs an estimate of the largest eigenvalue.
+   In `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns: multicolour block
+   Gauss-Seidel with a few Jacobi sweeps as block solver. If turns would leave most of a GPU idle, as on coarse levels
+   of `PCGAMG`, mode auto is `BAI_MODE_SYNC`, whose global iterations are weighted by Chebyshev's polynomial of the
+   fourth kind, see `PCBAISetPolynomial()`.
 
    Local sweeps must be damped to smooth: with `local_omega` one, a Jacobi sweep does not reduce the fastest oscillation
    in a block. The damping depends on the units of unknowns and equations. So if `local_omega` is zero, a Hermitian
@@ -413,13 +383,12 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    A zero or missing diagonal entry, as coarse matrices of `PCGAMG` may have, is replaced by 1, as in `PCJACOBI`; -info
    and the view show the number of these rows.
 
-   In modes color and sync the preconditioner is a fixed linear operator. In sync it is symmetric if the matrix is. In
-   color it is symmetric if the matrix is, the number of iterations is even, and the guess is zero, as inside
-   `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. With `KSPRICHARDSON` colours always go
-   forward, which smooths best. With `KSPCG` outside multigrid, set -mg_levels_pc_bai_symmetric, so that smoothing on
-   the way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap the
-   preconditioner is never symmetric. In modes async and launch it changes from one application to the next, and needs
-   a flexible method.
+   In modes color and sync the preconditioner is a fixed linear operator, and bitwise reproducible. In sync it is
+   symmetric if the matrix is. In color it is symmetric if the matrix is, the number of iterations is even, and the
+   guess is zero, as inside `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. With
+   `KSPRICHARDSON` colours always go forward, which smooths best; -mg_levels_pc_bai_symmetric makes the V-cycle
+   symmetric. With overlap the preconditioner is never symmetric. In modes async and launch it changes from one
+   application to the next, and needs a flexible method.
 
    In modes color and sync `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose up to
    rounding: it iterates with a copy of $A^T$, which follows new values of A. If `MAT_SYMMETRIC` is set, there is no
@@ -435,10 +404,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
    Systems", Procedia Computer Science 9 (2012).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
-          `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
-          `PCBAISetWeight()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
-          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetMode()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)
