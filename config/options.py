@@ -12,10 +12,9 @@ TYPES, HEADER, MANUAL = 'include/petscbaitypes.h', 'include/petscbai.h', 'docs/o
 WORDS = 'src/petsc/generated/words.def'
 FACES = ('KSPBAI', 'PCBAI', 'PCBAIMG')
 STRUCTS = dict(zip(FACES, ('BAIFaceKSP', 'BAIFacePC', 'BAIFaceMG')))
+PAGES = dict(zip(FACES, ('src/ksp/bai/kspbai.c', 'src/pc/baismooth/pcbai.c', 'src/pc/baimg/pcbaimg.c')))
 SETTERS = {
-    'KSPBAI': 'src/ksp/bai/generated/kspbaiset.c',
-    'PCBAI': 'src/pc/baismooth/generated/pcbaiset.c',
-    'PCBAIMG': 'src/pc/baimg/generated/pcbaimgset.c',
+    face: '%s/generated/%sset.c' % (os.path.dirname(page), os.path.basename(page)[:-2]) for face, page in PAGES.items()
 }
 WHAT = {'KSP': 'the solver', 'PC': 'the preconditioner'}
 METHODS = {
@@ -345,6 +344,25 @@ def prototypes(rows):
     return between(HEADER, '/* %s */\n' % MADE, '/* end of what is made */\n', text)
 
 
+def main_page(face, rows):
+    """The page of the KSP or PC: its keys, and those of its functions that set them"""
+    rows = [o for o in rows if face in o.faces]
+    setters = {o.field: '`%sSet%s()`' % (face, o.function) for o in rows if o.function}
+    keys = bullets(align([(o.typed(face), ', '.join(filter(None, [o.text, setters.get(o.field)]))) for o in rows]))
+    text = re.sub(
+        r'(   Options Database Keys:\n).*?\n\n',
+        lambda m: m.group(1) + keys + '\n\n',
+        read(PAGES[face]),
+        count=1,
+        flags=re.S,
+    )
+    start = text.index('.seealso:')
+    end = text.index('M*/', start)
+    others = [name for name in re.findall(r'`[^`]*`', text[start:end]) if name not in setters.values()]
+    see = fill(', '.join(others + list(setters.values())), '.seealso: ', '          ')
+    return text[:start] + see + '\n' + text[end:]
+
+
 def types(rows):
     """The keys in the pages of the enums"""
     text = read(TYPES)
@@ -427,6 +445,7 @@ def main():
     files[MANUAL] = manual(users, research, levels)
     for face in FACES:
         files[SETTERS[face]] = setters(face, rows)
+        files[PAGES[face]] = main_page(face, rows)
     stale = []
     for path, text in sorted(files.items()):
         same = os.path.exists(path) and read(path) == text

@@ -109,6 +109,38 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 /*MC
      KSPBAI - Krylov methods with algebraic multigrid, or block-asynchronous relaxation, on NVIDIA GPUs and hosts
 
+   Options Database Keys:
++  -ksp_bai_method (auto|krylov|relaxation)       - whether a Krylov method or block-asynchronous relaxation solves,
+                                                    `KSPBAISetMethod()`
+.  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres)       - Krylov method, `KSPBAISetKrylov()`
+.  -ksp_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration,
+                                                    `KSPBAISetLocalIters()`
+.  -ksp_bai_block_size <0>                        - rows of a block, `KSPBAISetBlockSize()`
+.  -ksp_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - how rows are divided into blocks, `KSPBAISetPartition()`
+.  -ksp_bai_momentum <0>                          - factor of the last step that each update adds, `KSPBAISetMomentum()`
+.  -ksp_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
+                                                    `KSPBAISetWeight()`
+.  -ksp_bai_precision (native|single)             - precision of the sweeps, `KSPBAISetPrecision()`
+.  -ksp_bai_omega <1>                             - damping of a block's update, after its local sweeps,
+                                                    `KSPBAISetOmega()`
+.  -ksp_bai_local_omega <1>                       - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
+.  -ksp_bai_check_interval <0>                    - global iterations between residual norms, `KSPBAISetCheckInterval()`
+.  -ksp_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
+                                                    `KSPBAISetBackend()`
+.  -ksp_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
+.  -ksp_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
+.  -ksp_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
+.  -ksp_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
+.  -ksp_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
+.  -ksp_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
+.  -ksp_bai_fault_fraction <0>                    - fraction of the rows that simulated faults hit
+.  -ksp_bai_fault_at <10>                         - global iterations before simulated faults begin
+.  -ksp_bai_fault_recover <0>                     - global iterations that simulated faults last
+.  -ksp_bai_fault_seed <0>                        - random seed for the rows that simulated faults hit
+-  -ksp_bai_stats <false>                         - whether statistics of the sweeps are taken
+
    Level: intermediate
 
    Notes:
@@ -165,7 +197,10 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `PCBAIMG`, `PCBAI`, `KSPBAIGetMethod()`,
-          `KSPBAIStatsView()`, `KSPBAISetMethod()`, `KSPBAISetKrylov()`
+          `KSPBAIStatsView()`, `KSPBAISetMethod()`, `KSPBAISetKrylov()`, `KSPBAISetLocalIters()`,
+          `KSPBAISetBlockSize()`, `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`,
+          `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
+          `KSPBAISetBackend()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

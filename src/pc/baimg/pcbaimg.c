@@ -227,6 +227,13 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
 /*MC
      PCBAIMG - Algebraic multigrid by aggregation, whose smoother is block Jacobi with inner Jacobi sweeps
 
+   Options Database Keys:
++  -pc_baimg_levels <auto>            - largest number of levels, `PCBAIMGSetLevels()`
+.  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block per smoothing step, `PCBAIMGSetLocalIters()`
+.  -pc_baimg_over <1.9>               - overcorrection factor of coarse matrices, `PCBAIMGSetOver()`
+.  -pc_baimg_single (auto|true|false) - whether levels on a GPU have single precision, `PCBAIMGSetSingle()`
+-  -pc_baimg_gather (auto|true|false) - whether one rank of each GPU solves the whole system, `PCBAIMGSetGather()`
+
    Level: beginner
 
    Notes:
@@ -269,7 +276,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetAggregates()`
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `PCBAIMGSetAggregates()`,
+          `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`, `PCBAIMGSetSingle()`, `PCBAIMGSetGather()`
 M*/
 
 PetscErrorCode PCCreate_BAIMG(PC pc)

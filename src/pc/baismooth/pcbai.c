@@ -357,6 +357,32 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 /*MC
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 
+   Options Database Keys:
++  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
+.  -pc_bai_block_size <0>                        - rows of a block, `PCBAISetBlockSize()`
+.  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
+.  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows are divided into blocks, `PCBAISetPartition()`
+.  -pc_bai_momentum <0>                          - factor of the last step that each update adds, `PCBAISetMomentum()`
+.  -pc_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
+                                                   `PCBAISetWeight()`
+.  -pc_bai_precision (native|single)             - precision of the sweeps, `PCBAISetPrecision()`
+.  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps,
+                                                   `PCBAISetOmega()`
+.  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
+.  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
+.  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
+.  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward,
+                                                   `PCBAISetSymmetric()`
+.  -pc_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
+                                                   `PCBAISetBackend()`
+.  -pc_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
+.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
+.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
+.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
+.  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
+-  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
+
    Level: intermediate
 
    Notes:
@@ -404,7 +430,10 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
    Systems", Procedia Computer Science 9 (2012).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetMode()`
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
+          `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
+          `PCBAISetWeight()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
+          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)
