@@ -109,19 +109,14 @@ typedef struct {
   const BAIInt *ghosts;      /* peers: number of ghosts of the peer */
   void         *mine;        /* mailbox of this rank, see exchange.h */
   void *const  *theirs;      /* peers: their mailboxes */
-  /* x is copied after each global iteration, in modes async and launch during the next one; otherwise blocks of mode
-     async write it while they iterate */
-  int copies;
 } BAIPeers;
 
 typedef enum {
   BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
   BAI_GHOSTS_FIXED, /* values of the bound x */
-  /* the same, and in mode async newer values arrive during iterations; or, if x is copied, the values of the previous
-     exchange */
-  BAI_GHOSTS_LIVE,
-  BAI_GHOSTS_SENT, /* ranks that take turns together: sends x, and still reads the previous values */
-  BAI_GHOSTS_TAKEN /* reads the values that were sent last */
+  BAI_GHOSTS_LIVE,  /* the same, and newer values arrive during iterations of mode async */
+  BAI_GHOSTS_SENT,  /* ranks that take turns together: sends x, and still reads the previous values */
+  BAI_GHOSTS_TAKEN  /* reads the values that were sent last */
 } BAIGhosts;
 
 /*

@@ -170,17 +170,15 @@ typedef struct {
 } BAISends;
 
 typedef struct {
-  int                    peers, sends;
-  char                  *mailbox;  /* of this rank */
-  BAISends               where[2]; /* in even and odd exchanges */
-  BAIFlag              **tell;     /* peers: flag that this rank sets */
-  void                  *zero;     /* ghosts of a zero x */
-  unsigned              *arrived;  /* number of thread blocks that have sent their part */
-  BAIFlag                exchanges;
-  int                    live;     /* tiles send each new x */
-  int                    was_live; /* x might be old in the last exchange */
-  unsigned long long    *last;     /* time of the last exchange in ns */
-  struct BAICUDACopies_ *copies;   /* if x is copied, see exchange.cu; otherwise NULL */
+  int                 peers, sends;
+  char               *mailbox;  /* of this rank */
+  BAISends            where[2]; /* in even and odd exchanges */
+  BAIFlag           **tell;     /* peers: flag that this rank sets */
+  void               *zero;     /* ghosts of a zero x */
+  unsigned           *arrived;  /* number of thread blocks that have sent their part */
+  BAIFlag             exchanges;
+  int                 live; /* tiles send each new x */
+  unsigned long long *last; /* time of the last exchange in ns */
 } BAICUDAExchange;
 
 struct BAIState_ : BAIContext {
