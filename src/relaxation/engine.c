@@ -110,11 +110,8 @@ BAIStatus BAIEngineTakeTurns(BAIEngine engine, BAIInt turns, const BAIInt *color
 /* Number of global iterations that ranks may do without an exchange */
 static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
-  const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
-
   if (!engine->connected) return BAI_INT_MAX;
-  if (step->mode != BAI_MODE_ASYNC) return 1;
-  return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
+  return step->mode == BAI_MODE_ASYNC ? engine->p.apart : 1;
 }
 
 /* Exchanges x in the backend, and restarts the count of sweeps */

@@ -133,9 +133,6 @@ typedef struct {
   BAIMode mode;        /* the first mode; BAIEnginePrepare() adds others */
   BAIInt  block_size;  /* >= 1 */
   BAIInt  local_iters; /* >= 1 */
-  /* mode async: number of global iterations that a block may be ahead of blocks that it reads from; negative:
-     unbounded */
-  BAIInt  staleness;
   BAIInt  apart;       /* connected ranks in mode async: largest number of global iterations between exchanges */
   BAIReal local_omega; /* positive, or 0: chosen for each row, see BAILocalOmega() */
   int     momentum;    /* sweeps may use momentum: 1 in every mode, 2 in mode sync only */

@@ -100,9 +100,7 @@ typedef enum {
      would race if a tile were started again before it is done, that is if it took as long as all the others together */
   BAI_QUEUE,
   BAI_FLAGS, /* each has its own tiles, and waits for their neighbours: mode sync */
-  /* like BAI_FLAGS with one x, where a tile may be ahead of tiles it reads from: mode async with staleness */
-  BAI_LAG,
-  BAI_TURNS /* like BAI_FLAGS, but tiles of later turns wait for the same iteration of earlier ones: mode color */
+  BAI_TURNS  /* like BAI_FLAGS, but tiles of later turns wait for the same iteration of earlier ones: mode color */
 } BAIOrder;
 
 /* Where the last kernel left the iterate before the last one */
