@@ -302,7 +302,6 @@ static PetscErrorCode Iterations(Run *run, const char part[], const char name[],
 {
   static const Way ways[] = {
     {"dk",        KSPBAI,       NULL,     BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
-    {"dc",        KSPBAI,       NULL,     BAI_EXCHANGE_DC,      BAI_MODE_ASYNC, PETSC_FALSE},
     {"amc",       KSPBAI,       NULL,     BAI_EXCHANGE_AMC,     BAI_MODE_ASYNC, PETSC_FALSE},
     {"scatter",   KSPBAI,       NULL,     BAI_EXCHANGE_SCATTER, BAI_MODE_ASYNC, PETSC_FALSE},
     {"cg",        KSPCG,        PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
@@ -488,7 +487,6 @@ static PetscErrorCode SetSmoother(const char prefix[], const char exchange[])
 
 static const Way smoothers[] = {
   {.name = "auto",    .alone = PETSC_TRUE },
-  {.name = "dc",      .alone = PETSC_FALSE},
   {.name = "scatter", .alone = PETSC_FALSE}
 };
 

@@ -197,21 +197,18 @@ typedef enum {
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
 .  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync
                             and color as scatter
-.  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in
-                            modes async and launch during the next iteration, which reads older values
 -  `BAI_EXCHANGE_DK`      - kernels, or threads, of each rank store its boundary values of x directly in the memory of
                             the other ranks
 
    Options Database Keys:
-+  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - sets it
--  -pc_bai_exchange (auto|scatter|amc|dc|dk)  - sets it
++  -ksp_bai_exchange (auto|scatter|amc|dk) - sets it
+-  -pc_bai_exchange (auto|scatter|amc|dk)  - sets it
 
    Level: intermediate
 
    Note:
-   For dc and dk, all ranks must be on one node, and run all on the host, or each on a GPU of its own with peer access
-   to the others. If they are not possible, auto uses scatter, and -info shows the first reason; to ask for one of them
-   is then an error.
+   For dk, all ranks must be on one node, and run all on the host, or each on a GPU of its own with peer access to the
+   others. If that is not so, auto uses scatter, and -info shows the first reason; to ask for dk is then an error.
 
 .seealso: `KSPBAI`, `PCBAI`
 E*/
@@ -219,7 +216,6 @@ typedef enum {
   BAI_EXCHANGE_AUTO,
   BAI_EXCHANGE_SCATTER,
   BAI_EXCHANGE_AMC,
-  BAI_EXCHANGE_DC,
   BAI_EXCHANGE_DK
 } BAIExchange;
 

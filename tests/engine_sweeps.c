@@ -4,7 +4,7 @@ static char help[] = "The engine's functions, one by one, on each backend, again
 /*
    In every mode and with every feature: synchronous global iterations are those of the definition, entry by entry;
    modes sync and color give the same bits for any number of threads and at every run, and up to rounding those of the
-   other backend; iterations tend to the solution, those with a bound on their staleness at the rate that it allows;
+   other backend; iterations tend to the solution;
    the residual norm is the true one; sums, counts and colours are those of the matrix; new values are taken over,
    another pattern and a zero on the diagonal are noticed; a whole solve keeps its tolerance and its number of
    iterations
@@ -287,10 +287,10 @@ static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Met
   PetscFunctionBeginUser;
   PetscCall(Expect(right,
                    "%s: n %d, ghosts %d, block_size %d%s%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, "
-                   "refined %d, staleness %d, momentum %g: %g",
+                   "refined %d, momentum %g: %g",
                    what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->natural ? "" : " and less",
                    m->blocks.own ? ", overlap" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta,
-                   m->q.single, m->q.refined, (int)m->q.staleness, (double)m->momentum, (double)found));
+                   m->q.single, m->q.refined, (double)m->momentum, (double)found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -576,7 +576,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
   const PetscInt n = (PetscInt)p->M.n;
   /* of blocks that do not wait for each other, some are through first, and others go on alone with what they left; so
    * it may take several goes */
-  const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0);
+  const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC);
   const BAIInt    rows   = m->blocks.first[m->blocks.blocks];
   PetscInt        nnz    = 0;
   PetscScalar    *x;
@@ -649,53 +649,6 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAI
     else PetscCall(ExpectMethod(Distance(n, x[0], x[k]) <= Tiny(m), "backends", m, p, Distance(n, x[0], x[k])));
   }
   PetscCall(PetscFree4(x[0], x[1], x[2], x[3]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Undamped single sweeps contract the error in the maximum norm; with values at most s iterations older than those of
- * mode sync, at least once in s + 1 iterations */
-static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Method *m)
-{
-  const PetscInt n     = (PetscInt)p->M.n;
-  Method         plain = *m;
-  PetscScalar   *x, *exact;
-  PetscReal      norm2, contraction = 0, e0, e;
-  BAIEngine      engine;
-  BAIStatus      status;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc2(n, &x, n, &exact));
-  plain.q.local_iters = 1;
-  plain.q.local_omega = 1;
-  plain.q.l1 = plain.q.theta = plain.q.momentum = 0;
-  plain.omega                                   = 1;
-  plain.momentum                                = 0;
-  for (PetscInt row = 0; row < n; row++) {
-    PetscReal sum = 0, d = 1;
-
-    for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
-      if (p->j[k] == row) d = PetscAbsScalar(p->a[k]);
-      else sum += PetscAbsScalar(p->a[k]);
-    }
-    contraction = PetscMax(contraction, sum / d);
-  }
-  status = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &plain.q, &engine);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
-             status.why);
-  PetscCall(Run(engine, p, &plain, 600, PETSC_FALSE, BAI_FORWARD, exact, &norm2));
-  e0 = Distance(n, p->x, exact);
-  for (PetscInt its = 0; its < 40; its += 5) {
-    const PetscInt pairs = its / 2 / (1 + (PetscInt)m->q.staleness) +
-      (its - its / 2) / (1 + (PetscInt)m->q.staleness); /* Run() goes twice */
-
-    PetscCall(Run(engine, p, &plain, its, PETSC_FALSE, BAI_FORWARD, x, &norm2));
-    e = Distance(n, x, exact);
-    PetscCall(ExpectMethod(e <= PetscPowRealInt(contraction, pairs) * e0 +
-                               100 * (m->q.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON),
-                           "contraction with bounded staleness", m, p, e));
-  }
-  BAIEngineDestroy(&engine);
-  PetscCall(PetscFree2(x, exact));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -810,7 +763,7 @@ static const Feature features[] = {
 
 /* A case */
 typedef struct {
-  PetscInt       n, block_size, local_iters, overlap, staleness;
+  PetscInt       n, block_size, local_iters, overlap;
   PetscReal      omega, local_omega;
   BAIMode        mode;
   PetscBool      single, refined;
@@ -844,7 +797,6 @@ static PetscErrorCode CheckCombination(BAIBackend backend, const Combination *c)
   m.q.momentum    = c->feature->momentum;
   m.q.single      = c->single;
   m.q.refined     = c->refined;
-  m.q.staleness   = (BAIInt)c->staleness;
   m.omega         = c->omega;
   m.momentum      = c->feature->momentum ? 0.1 : 0;
   m.natural       = c->feature->natural;
@@ -852,7 +804,6 @@ static PetscErrorCode CheckCombination(BAIBackend backend, const Combination *c)
   PetscCall(ProblemCreate(c->n, c->n % 2 || c->n > 999 ? 5 : 0, c->pattern, random, &p));
   if (c->feature->overlap) PetscCall(PartitionExtend(&p, (BAIInt)c->overlap, &m.blocks));
   PetscCall(Check(backend, &p, &m));
-  if (m.q.staleness >= 0) PetscCall(CheckStaleness(backend, &p, &m));
   if (c->mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, &m, BAI_FORWARD));
   for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && c->mode == BAI_MODE_COLOR; direction++)
     PetscCall(Agree(backend, &p, &m, (BAIDirection)direction));
@@ -862,24 +813,9 @@ static PetscErrorCode CheckCombination(BAIBackend backend, const Combination *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Modes, and mode async with a bound on its staleness */
-static const struct {
-  const char *name;
-  BAIMode     mode;
-  PetscInt    staleness;
-} modes[] = {
-  {"async",            BAI_MODE_ASYNC,  -1},
-  {"async-staleness0", BAI_MODE_ASYNC,  0 },
-  {"async-staleness1", BAI_MODE_ASYNC,  1 },
-  {"async-staleness2", BAI_MODE_ASYNC,  2 },
-  {"launch",           BAI_MODE_LAUNCH, -1},
-  {"sync",             BAI_MODE_SYNC,   -1},
-  {"color",            BAI_MODE_COLOR,  -1}
-};
-
 /*
    Each number of rows with each block size, mode and feature; what else there is goes round, so that each of its
-   values meets each of these. Where there are many sizes so does the staleness
+   values meets each of these
 */
 static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], PetscBool refined, PetscBool ragged,
                                    size_t sizes, const PetscInt n[], size_t block_sizes, const PetscInt block_size[])
@@ -890,17 +826,14 @@ static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], Petsc
   for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(features); f++) {
     for (size_t s = 0; s < sizes; s++) {
       for (size_t b = 0; b < block_sizes; b++) {
-        for (size_t v = 0; v < PETSC_STATIC_ARRAY_LENGTH(modes); v++) {
-          const size_t mode = (size_t)modes[v].mode;
-          Combination  c;
+        for (size_t mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+          Combination c;
 
           if (features[f].overlap && n[s] > 10 * block_size[b] && n[s] > 1000)
             continue; /* each block would grow to most of the matrix */
-          if (modes[v].mode == BAI_MODE_ASYNC && sizes > 1 && v != (s + b + f) % 4) continue;
           c.n           = n[s];
           c.block_size  = block_size[b];
-          c.mode        = modes[v].mode;
-          c.staleness   = modes[v].staleness;
+          c.mode        = (BAIMode)mode;
           c.feature     = &features[f];
           c.local_iters = local_iters[(s + b + mode) % 3];
           c.overlap     = 1 + (PetscInt)(s % 2);
@@ -911,7 +844,7 @@ static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], Petsc
           c.pattern     = ragged
                 ? RAGGED
                 : (Pattern)((f + s + mode) % (features[f].overlap ? 2 : 3)); /* of wide rows the same is true */
-          if (Case("%s_%s_n%d_block%d_%s", group, features[f].name, (int)n[s], (int)block_size[b], modes[v].name))
+          if (Case("%s_%s_n%d_block%d_%s", group, features[f].name, (int)n[s], (int)block_size[b], BAIModes[mode]))
             PetscCall(CheckCombination(backend, &c));
         }
       }
@@ -927,21 +860,19 @@ static PetscErrorCode CheckManyBlocks(BAIBackend backend)
     const char *name;
     int         feature; /* of the table above */
     PetscBool   single;
-    PetscInt    staleness;
     PetscBool   refined, ragged;
     BAIMode     mode;
   } cases[] = {
-    {"plain",            0, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"staleness",        0, PETSC_FALSE, 1,  PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"partition",        1, PETSC_TRUE,  -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"l1",               2, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"theta",            3, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"l1-theta",         4, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"ragged",           0, PETSC_FALSE, -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
-    {"ragged-partition", 1, PETSC_TRUE,  -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
-    {"ragged-launch",    2, PETSC_FALSE, -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_LAUNCH},
-    {"ragged-sync",      0, PETSC_FALSE, -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_SYNC  },
-    {"refined",          1, PETSC_TRUE,  -1, PETSC_TRUE,  PETSC_FALSE, BAI_MODE_ASYNC }
+    {"plain",            0, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"partition",        1, PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"l1",               2, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"theta",            3, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"l1-theta",         4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"ragged",           0, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
+    {"ragged-partition", 1, PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
+    {"ragged-launch",    2, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_LAUNCH},
+    {"ragged-sync",      0, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_SYNC  },
+    {"refined",          1, PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE, BAI_MODE_ASYNC }
   };
 
   PetscFunctionBeginUser;
@@ -956,7 +887,6 @@ static PetscErrorCode CheckManyBlocks(BAIBackend backend)
                               .feature     = feature,
                               .single      = cases[k].single,
                               .refined     = cases[k].refined,
-                              .staleness   = cases[k].staleness,
                               .pattern     = cases[k].ragged ? RAGGED
                                     : feature->natural       ? DIAGONALS
                                                              : NEAR_AND_FAR};
@@ -981,7 +911,6 @@ static PetscErrorCode CheckUncountedBlocks(BAIBackend backend)
                        .local_omega = 0.9,
                        .mode        = (BAIMode)mode,
                        .feature     = &features[f],
-                       .staleness   = -1,
                        .pattern     = DIAGONALS};
 
       if (Case("uncounted-blocks_%s_%s", features[f].name, BAIModes[mode])) PetscCall(CheckCombination(backend, &c));
@@ -996,7 +925,6 @@ static PetscErrorCode CheckUncountedBlocks(BAIBackend backend)
                                   .local_omega = 0.9,
                                   .mode        = BAI_MODE_SYNC,
                                   .feature     = &momentum,
-                                  .staleness   = -1,
                                   .pattern     = DIAGONALS};
 
     PetscCall(CheckCombination(backend, &c));
@@ -1019,7 +947,6 @@ static PetscErrorCode CheckHandedBlocks(BAIBackend backend)
                              .mode        = (BAIMode)mode,
                              .feature     = &features[0],
                              .single      = (PetscBool)single,
-                             .staleness   = -1,
                              .pattern     = DIAGONALS};
 
       if (Case("handed-blocks_%s_%s", BAIModes[mode], single ? "single" : "native"))
@@ -1080,7 +1007,7 @@ int main(int argc, char **argv)
       test:
          suffix: host_many
          timeoutfactor: 4
-         args: -backend host -case {{many-blocks_plain many-blocks_partition many-blocks_staleness}}
+         args: -backend host -case {{many-blocks_plain many-blocks_partition}}
       test:
          suffix: cuda
          requires: baicuda
@@ -1096,7 +1023,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda_many
          requires: baicuda
-         args: -backend cuda -case {{many-blocks_plain many-blocks_staleness many-blocks_partition many-blocks_l1 \
+         args: -backend cuda -case {{many-blocks_plain many-blocks_partition many-blocks_l1 \
                many-blocks_theta many-blocks_l1-theta many-blocks_ragged many-blocks_ragged-partition \
                many-blocks_ragged-launch many-blocks_ragged-sync many-blocks_refined}}
       test:

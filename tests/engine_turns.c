@@ -158,7 +158,6 @@ static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt bloc
   BAIParameters  p   = {.mode        = BAI_MODE_COLOR,
                         .block_size  = block_size,
                         .local_iters = 3,
-                        .staleness   = -1,
                         .local_omega = 1,
                         .momentum    = momentum > 0,
                         .threads     = 1};

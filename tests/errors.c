@@ -71,13 +71,6 @@ static PetscErrorCode Setters(Mat A)
   ExpectError("-foo_ksp_bai_backend 9: must be one of auto, host, cuda", "KSPBAISetBackend()",
               KSPBAISetBackend(ksp, (BAIBackend)9));
 
-  PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC)); /* where staleness has no meaning, found out when both are known */
-  PetscCall(SetOption((PetscObject)ksp, "staleness", "2"));
-  ExpectError("-foo_ksp_bai_staleness 2 with -foo_ksp_bai_mode sync: must be -1, except in mode async", "KSPSetUp()",
-              KSPSetUp(ksp));
-  PetscCall(KSPBAISetMode(ksp, mode_before));
-  PetscCall(SetOption((PetscObject)ksp, "staleness", "-1"));
-
   PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
   PetscCall(KSPBAIGetBlockSize(ksp, &size));
   PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
@@ -123,7 +116,6 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_method",         "cg",        "cg: must be one of auto, krylov, relaxation"               },
     {"-foo_ksp_bai_krylov",         "minres",    "minres: must be one of auto, cg, fcg, bcgs, gmres"         },
     {"-foo_ksp_bai_stats",          "foo",       "foo: must be true, false, or ascii:FILE"                   },
-    {"-foo_ksp_bai_staleness",      "-2",        "-2: must be at least -1 (-1: unbounded)"                   },
     {"-foo_ksp_bai_precision",      "half",      "half: must be one of native, single"                       },
     {"-foo_ksp_bai_fault_fraction", "1.5",       "1.5: must be at least 0 and less than 1"                   },
     {"-foo_ksp_bai_fault_at",       "-1",        "-1: must be at least 0"                                    },
@@ -174,7 +166,6 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_partition",   "metis",     "metis: must be one of auto, natural, dm, rcm, graph"       },
     {"-foo_pc_bai_its",         "two",       "two: must be at least 1"                                   },
     {"-foo_pc_bai_symmetric",   "maybe",     "maybe: must be true or false"                              },
-    {"-foo_pc_bai_staleness",   "-2",        "-2: must be at least -1 (-1: unbounded)"                   },
     {"-foo_pc_bai_precision",   "half",      "half: must be one of native, single"                       },
     {"-foo_pc_bai_refine",      "twice",     "twice: must be one of auto, none, sync, async"             },
     {"-foo_pc_bai_kernel",      "fast",      "fast: must be one of auto, resident, stream, generic"      },
@@ -198,18 +189,6 @@ static PetscErrorCode PCOptions(Mat A)
     PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
     PetscCall(PCBAIGetIterations(pc, &its));
     PetscCall(Expect(its == 2, "wrong options change nothing"));
-    PetscCall(PCDestroy(&pc));
-  }
-  {
-    PC pc;
-
-    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-    PetscCall(PCSetOptionsPrefix(pc, "foo_"));
-    PetscCall(PCSetType(pc, PCBAI));
-    PetscCall(PCSetOperators(pc, A, A));
-    PetscCall(SetOption((PetscObject)pc, "staleness", "2")); /* in mode color */
-    ExpectError("-foo_pc_bai_staleness 2 with -foo_pc_bai_mode auto: must be -1, except in mode async", "PCSetUp()",
-                PCSetUp(pc));
     PetscCall(PCDestroy(&pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,4 @@
-static char help[] = "Momentum, weights, partitions, theta, precision and staleness: what they promise, in every mode "
+static char help[] = "Momentum, weights, partitions, theta and precision: what they promise, in every mode "
                      "and on every backend.\n\n";
 
 #include "check.h"
@@ -324,8 +324,7 @@ static PetscErrorCode Refinement(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A rounded matrix is solved with, but not solved: the residual falls far below what rounding it would leave. And with
- * a bound on their staleness blocks converge as well */
+/* A rounded matrix is solved with, but not solved: the residual falls far below what rounding it would leave */
 static PetscErrorCode Precision(void)
 {
   const PetscReal rtol =
@@ -349,14 +348,6 @@ static PetscErrorCode Precision(void)
       PetscCall(Solve(ksp, A, "single precision", rtol, &its));
       PetscCall(
         ExpectMode(its > 0 && its <= native + native / 4 + 10, "iterations", "single precision", (BAIMode)mode, its));
-      PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
-      if (mode == BAI_MODE_ASYNC) {
-        for (PetscInt staleness = 0; staleness < 3; staleness += 2) {
-          PetscCall(SetOption((PetscObject)ksp, "staleness", "%" PetscInt_FMT, staleness));
-          PetscCall(Solve(ksp, A, "bounded staleness", rtol, &its));
-          PetscCall(ExpectMode(its > 0 && its < 2 * native, "convergence", "bounded staleness", (BAIMode)mode, its));
-        }
-      }
       PetscCall(KSPDestroy(&ksp));
       PetscCall(MatDestroy(&A));
     }

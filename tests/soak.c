@@ -139,7 +139,6 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
     ADD("overlap %d", name, OneIn(dice, 4) ? 1 : 0);
     ADD("theta %d", name, OneIn(dice, 4) ? 1 : 0);
     ADD("momentum %s", name, s->pc || OneIn(dice, 3) ? "0" : "0.1");
-    ADD("staleness %d", name, mode == BAI_MODE_ASYNC && OneIn(dice, 3) ? (int)Below(dice, 4) : -1);
   }
 #undef ADD
 #undef ADD_TO

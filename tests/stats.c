@@ -103,7 +103,7 @@ static PetscErrorCode CountPairs(Mat A, PetscReal *pairs)
 }
 
 /* What each mode promises of staleness; and the counts are complete, and change nothing */
-static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode, PetscInt bound)
+static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode)
 {
   Mat       A;
   Vec       b, x, y;
@@ -116,7 +116,6 @@ static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode, Pe
   PetscFunctionBeginUser;
   PetscCall(Create(matrix, n, mode, &A, &b, &x, &ksp));
   PetscCall(VecDuplicate(x, &y));
-  PetscCall(SetOption((PetscObject)ksp, "staleness", "%" PetscInt_FMT, bound));
   PetscCall(CountPairs(A, &pairs));
   for (int solve = 0; solve < 2; solve++) { /* what the first one counted is forgotten */
     PetscCall(KSPSolve(ksp, b, x));
@@ -142,11 +141,6 @@ static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode, Pe
   if (mode == BAI_MODE_LAUNCH)
     PetscCall(
       Expect(other == 0, "mode launch: %g reads neither of the previous iterate nor of the next", (double)other));
-  if (mode == BAI_MODE_ASYNC && bound >= 0) {
-    for (int stale = (int)bound + 1; stale <= STALE; stale++)
-      PetscCall(Expect(c.reads[stale + STALE] == 0, "staleness %" PetscInt_FMT ": %g reads of staleness %d", bound,
-                       (double)c.reads[stale + STALE], stale));
-  }
   PetscCall(ViewHas((PetscObject)ksp, "statistics of the last solve", &has));
   PetscCall(Expect(has, "the view has no statistics"));
   if (mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) {
@@ -240,11 +234,8 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (int mode = 0; mode < 4; mode++) {
-    if (Case("%s_fv1", BAIModes[mode])) PetscCall(TestMode("fv1", 60, (BAIMode)mode, -1));
-    if (Case("%s_trefethen", BAIModes[mode])) PetscCall(TestMode("trefethen", 2000, (BAIMode)mode, -1));
-  }
-  for (PetscInt bound = 0; bound < 4; bound++) {
-    if (Case("bounded_%d", (int)bound)) PetscCall(TestMode("fv1", 60, BAI_MODE_ASYNC, bound));
+    if (Case("%s_fv1", BAIModes[mode])) PetscCall(TestMode("fv1", 60, (BAIMode)mode));
+    if (Case("%s_trefethen", BAIModes[mode])) PetscCall(TestMode("trefethen", 2000, (BAIMode)mode));
   }
   if (Case("viewer")) PetscCall(TestViewer());
   if (Case("energy")) PetscCall(TestEnergy());

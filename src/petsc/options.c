@@ -343,13 +343,8 @@ PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
   char              name[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
-  PetscCall(BAIOptionName(bai, "mode", mode, sizeof(mode)));
-  if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC && (o->mode != BAI_MODE_AUTO || !bai->face->solves)) {
-    PetscCall(BAIOptionName(bai, "staleness", name, sizeof(name)));
-    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1, except in mode async", name,
-            o->staleness, mode, BAIModes[o->mode]);
-  }
   if (o->polynomial != BAI_POLYNOMIAL_FOURTH || bai->face->solves) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIOptionName(bai, "mode", mode, sizeof(mode)));
   PetscCheck(o->mode == BAI_MODE_SYNC || o->mode == BAI_MODE_AUTO, comm, PETSC_ERR_ARG_INCOMP,
              "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
   PetscCall(BAIOptionName(bai, "momentum", name, sizeof(name)));

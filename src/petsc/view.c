@@ -9,7 +9,6 @@ static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
-  if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
   if (o->idle_wait)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));

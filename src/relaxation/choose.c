@@ -128,7 +128,6 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->refined     = c->refine == BAI_REFINE_ASYNC;
   p->unit        = bai->relax.unit;
   p->theta       = (int)o->theta;
-  p->staleness   = (BAIInt)o->staleness;
   p->kernel      = o->kernel;
   p->stats       = (int)o->stats;
   p->idle_wait   = (int)o->idle_wait;

@@ -10,9 +10,7 @@ struct BAIEngine_ {
   BAIPartition         partition;
   BAIInt              *places;    /* first, row and own of the partition */
   int                  connected; /* ranks exchange x by themselves */
-  int                  copies;    /* x is copied */
   int                  zero;      /* all ranks know that x is zero */
-  int                  begun;     /* ranks have exchanged the bound x before */
   int                  swept;     /* ranks have iterated since the last exchange */
   double               pace;      /* iterations for each one asked for */
   double               worked;    /* seconds of work at the last BAIEngineSeconds() */
@@ -96,7 +94,6 @@ BAIStatus BAIEngineWait(BAIEngine engine)
 BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_zero)
 {
   engine->zero    = guess_zero;
-  engine->begun   = 0;
   engine->swept   = 0;
   engine->changed = 1;
   return engine->ops->bind(engine->state, vectors, guess_zero);
@@ -113,19 +110,8 @@ BAIStatus BAIEngineTakeTurns(BAIEngine engine, BAIInt turns, const BAIInt *color
 /* Number of global iterations that ranks may do without an exchange */
 static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
-  const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
-
   if (!engine->connected) return BAI_INT_MAX;
-  if (step->mode != BAI_MODE_ASYNC || engine->copies) return 1;
-  return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
-}
-
-/* Whether blocks may read values other than those of x at the begin of the next now global iterations */
-static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
-{
-  if (!engine->copies) return now > 1;
-  return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) &&
-    engine->p.staleness; /* copied values are one iteration older */
+  return step->mode == BAI_MODE_ASYNC ? engine->p.apart : 1;
 }
 
 /* Exchanges x in the backend, and restarts the count of sweeps */
@@ -157,8 +143,7 @@ static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
   BAITry(engine->ops->sweep(engine->state, count, step));
   engine->swept = 1;
   if (ends) engine->swept_its += count;
-  engine->begun = !engine->zero;
-  engine->zero  = 0;
+  engine->zero = 0;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -194,7 +179,7 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
       step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or the direction does not matter */
     if (engine->connected && engine->turns && how->mode == BAI_MODE_COLOR) BAITry(SweepTurns(engine, &step));
     else {
-      BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
+      BAITry(Exchange(engine, now > 1 ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
       mine = engine->connected && step.ahead && now > 1 ? (BAIInt)((double)now * engine->pace) : now;
       BAITry(SweepOwn(engine, mine, &step));
     }
@@ -214,7 +199,6 @@ BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers)
 {
   BAITry(engine->ops->connect(engine->state, peers));
   engine->connected = 1;
-  engine->copies    = peers->copies;
   engine->pace      = 1;
   return BAIStatusOf(BAI_OK);
 }

@@ -109,19 +109,14 @@ typedef struct {
   const BAIInt *ghosts;      /* peers: number of ghosts of the peer */
   void         *mine;        /* mailbox of this rank, see exchange.h */
   void *const  *theirs;      /* peers: their mailboxes */
-  /* x is copied after each global iteration, in modes async and launch during the next one; otherwise blocks of mode
-     async write it while they iterate */
-  int copies;
 } BAIPeers;
 
 typedef enum {
   BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
   BAI_GHOSTS_FIXED, /* values of the bound x */
-  /* the same, and in mode async newer values arrive during iterations; or, if x is copied, the values of the previous
-     exchange */
-  BAI_GHOSTS_LIVE,
-  BAI_GHOSTS_SENT, /* ranks that take turns together: sends x, and still reads the previous values */
-  BAI_GHOSTS_TAKEN /* reads the values that were sent last */
+  BAI_GHOSTS_LIVE,  /* the same, and newer values arrive during iterations of mode async */
+  BAI_GHOSTS_SENT,  /* ranks that take turns together: sends x, and still reads the previous values */
+  BAI_GHOSTS_TAKEN  /* reads the values that were sent last */
 } BAIGhosts;
 
 /*
@@ -138,9 +133,6 @@ typedef struct {
   BAIMode mode;        /* the first mode; BAIEnginePrepare() adds others */
   BAIInt  block_size;  /* >= 1 */
   BAIInt  local_iters; /* >= 1 */
-  /* mode async: number of global iterations that a block may be ahead of blocks that it reads from; negative:
-     unbounded */
-  BAIInt  staleness;
   BAIInt  apart;       /* connected ranks in mode async: largest number of global iterations between exchanges */
   BAIReal local_omega; /* positive, or 0: chosen for each row, see BAILocalOmega() */
   int     momentum;    /* sweeps may use momentum: 1 in every mode, 2 in mode sync only */

@@ -10,16 +10,11 @@
    blocks of mode async may write x to the peers' ghosts of the last exchange repeatedly; late values arrive in ghosts
    that are not read before another exchange.
 
-   Ranks that copy x do not write while they iterate. If x may be old, they wait for the values of the previous exchange
-   and read these, while the copies of the current one are under way; unless that exchange needed all values, which a
-   slow rank may still be reading.
-
    Ranks that take turns together send their boundary values when this part of a turn is done, and wait for the values
    of their peers before the next turn. By then they have read the values of the previous exchange, and they never send
    twice without waiting in between, so two arrays are enough here too.
 
-   Writing to the ghosts of another device while its kernel runs is the method DK of H. Anzt's thesis, Section 4.6, and
-   copying from device to device its method DC.
+   Writing to the ghosts of another device while its kernel runs is the method DK of H. Anzt's thesis, Section 4.6.
 */
 #pragma once
 
@@ -51,13 +46,6 @@ static inline void *BAIGhostOf(const BAIPeers *peers, BAIInt p, int odd, BAIInt 
 static inline BAIFlag *BAIFlagOf(const BAIPeers *peers, BAIInt p, size_t size)
 {
   return (BAIFlag *)((char *)peers->theirs[p] + BAIMailboxFlags((size_t)peers->ghosts[p], size)) + peers->place[p];
-}
-
-/* The exchange whose ghosts are waited for and read in exchange number exchange; live: x may be old, and was_live: in
-   the previous exchange as well */
-static inline BAIFlag BAIExchangeToRead(BAIFlag exchange, int copies, int live, int was_live)
-{
-  return copies && live && was_live ? exchange - 1 : exchange;
 }
 
 /* Sorts the rows to send by groups of rows. group has the group of each send. On return first, groups+1, has the begin

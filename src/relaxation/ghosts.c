@@ -81,7 +81,7 @@ static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, PetscInt nghost, Let
 /* Lets the engine write to the mailboxes of the peers */
 static PetscErrorCode ConnectEngine(BAI *bai, const BAIHalo *halo, const Letter letter[], BAIStatus *status)
 {
-  BAIPeers    peers = {.peers = (BAIInt)halo->n, .copies = bai->options.exchange == BAI_EXCHANGE_DC};
+  BAIPeers    peers = {.peers = (BAIInt)halo->n};
   BAIInt     *first, *row, *slot, *place, *ghosts;
   void      **theirs;
   PetscMPIInt rank;
@@ -111,12 +111,6 @@ static PetscErrorCode ConnectEngine(BAI *bai, const BAIHalo *halo, const Letter 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exchange by the engine that the options ask for, or that auto prefers */
-static const char *Direct(const BAI *bai)
-{
-  return BAIExchanges[bai->options.exchange == BAI_EXCHANGE_AUTO ? BAI_EXCHANGE_DK : bai->options.exchange];
-}
-
 /* Lets the engine exchange x, if the options ask for it or allow it, and it is possible; collective */
 PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
@@ -141,7 +135,8 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     PetscCall(TellPeers(A, &halo, nghost, &letter));
     PetscCall(ConnectEngine(bai, &halo, letter, &status));
     PetscCall(PetscFree(letter));
-    PetscCall(BAIAllCan(bai, status, Direct(bai), &can)); /* no rank writes before all have cleared their mailboxes */
+    PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK],
+                        &can)); /* no rank writes before all have cleared their mailboxes */
   }
   PetscCall(BAIHaloDestroy(&halo));
   bai->ranks.connected = can;
@@ -150,7 +145,7 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     PetscErrorCode  code;
 
     PetscCall(BAIMailboxRestore(&bai->ranks.mailbox));
-    PetscCall(PetscInfo(bai->obj, "Exchange scatter instead of %s\n", Direct(bai)));
+    PetscCall(PetscInfo(bai->obj, "Exchange scatter instead of dk\n"));
     code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange != BAI_EXCHANGE_AUTO && status.code ? status : left),
                     NULL);
     if (code) BAIEngineDestroy(&bai->relax.engine); /* a repeated call must not succeed */

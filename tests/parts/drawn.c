@@ -123,10 +123,9 @@ static void DrawOptions(Dice *dice, System *s)
         if (!strcmp(o->name, limits[l].name)) most = limits[l].most;
       }
       if (!o->has[face] || !most || !OneIn(dice, 3)) continue;
-      if (!strcmp(o->name, "staleness") && s->mode != BAI_MODE_ASYNC) continue; /* an error */
       DrawValue(dice, o, face, most, word, sizeof(word));
       if (!strcmp(o->name, "partition") && !strcmp(word, "dm")) continue; /* there is no DM */
-      if (!strcmp(o->name, "exchange") && (!strcmp(word, "dk") || !strcmp(word, "dc")))
+      if (!strcmp(o->name, "exchange") && !strcmp(word, "dk"))
         continue; /* an error where ranks share a GPU; auto takes dk where it can be */
       if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth"))
         continue; /* an error with most; auto takes it where it can be */

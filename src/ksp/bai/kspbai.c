@@ -130,9 +130,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
                                                     `KSPBAISetBackend()`
 .  -ksp_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
 .  -ksp_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
-.  -ksp_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
 .  -ksp_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
-.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
+.  -ksp_bai_exchange (auto|scatter|amc|dk)        - how x is exchanged between MPI ranks
 .  -ksp_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
 .  -ksp_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
 .  -ksp_bai_fault_fraction <0>                    - fraction of the rows that simulated faults hit

@@ -126,7 +126,7 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
   PetscBool       begun = PETSC_FALSE, stagnates = PETSC_FALSE;
 
   PetscFunctionBegin;
-  step.ahead = !bai->research && bai->options.staleness < 0;
+  step.ahead = !bai->research;
   while (PETSC_TRUE) {
     PetscInt n;
 

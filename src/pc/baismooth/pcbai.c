@@ -377,9 +377,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
                                                    `PCBAISetBackend()`
 .  -pc_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
 .  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
-.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
 .  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
+.  -pc_bai_exchange (auto|scatter|amc|dk)        - how x is exchanged between MPI ranks
 .  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
 -  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
 

@@ -240,7 +240,6 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   if (p.how == BAI_OWN) GoThroughTilesIn<Columns, V, BAI_OWN, WATCHED, REFINED, I>(A, p);
   else if (p.how == BAI_QUEUE) GoThroughTilesIn<Columns, V, BAI_QUEUE, WATCHED, REFINED, I>(A, p);
   else if (p.how == BAI_FLAGS) GoThroughTilesIn<Columns, V, BAI_FLAGS, WATCHED, REFINED, I>(A, p);
-  else if (p.how == BAI_LAG) GoThroughTilesIn<Columns, V, BAI_LAG, WATCHED, REFINED, I>(A, p);
   else GoThroughTilesIn<Columns, V, BAI_TURNS, WATCHED, REFINED, I>(A, p);
 }
 

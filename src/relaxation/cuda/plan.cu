@@ -24,7 +24,6 @@ enum { /* sets of BAIOrder */
   IN_OWN   = 1 << BAI_OWN,
   IN_QUEUE = 1 << BAI_QUEUE,
   IN_FLAGS = 1 << BAI_FLAGS,
-  IN_LAG   = 1 << BAI_LAG,
   IN_TURNS = 1 << BAI_TURNS
 };
 
@@ -72,7 +71,7 @@ static const struct {
 };
 
 static const char *const orders[] = {"blocks that are all at work at once", "a queue of blocks", "mode sync",
-                                     "bounded staleness", "mode color"};
+                                     "mode color"};
 
 /* Finds why a family cannot do some work, or an empty reason; does not check the room on the device */
 static void Refuse(const Family *family, const Work *work, char why[REASON])
@@ -170,7 +169,7 @@ static Variant GenericVariant(const Work *work, int which)
 
 enum {
   FAMILIES   = 3,
-  IN_ALL     = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS, /* all but BAI_LAG */
+  IN_ALL     = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS,
   CAN_STREAM = CAN_MOMENTUM | CAN_THETA | CAN_GHOSTS | CAN_LONG_ROWS | CAN_SINGLE | CAN_LAUNCHES,
   CAN_ALL    = CAN_STREAM | CAN_FAULTS | CAN_STATS | CAN_REFINE
 };
@@ -179,7 +178,7 @@ enum {
 static const Family families[FAMILIES] = {
   {BAI_KERNEL_RESIDENT, IN_OWN | IN_FLAGS | IN_TURNS, CAN_MOMENTUM | CAN_SOLVE, RefuseResident, ResidentVariant},
   {BAI_KERNEL_STREAM,   IN_ALL,                       CAN_STREAM,               RefuseStream,   StreamVariant  },
-  {BAI_KERNEL_GENERIC,  IN_ALL | IN_LAG,              CAN_ALL,                  NULL,           GenericVariant }
+  {BAI_KERNEL_GENERIC,  IN_ALL,                       CAN_ALL,                  NULL,           GenericVariant }
 };
 
 /* The features that a kernel for this mode must have */
@@ -252,11 +251,9 @@ static BAIStatus TryFamily(const Family *family, const Work *work, BAIPlan *plan
 static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan,
                               char why[FAMILIES][REASON])
 {
-  const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0, queues = mode == BAI_MODE_ASYNC && !bounded;
-  const BAIOrder first = bounded ? BAI_LAG
-    : mode == BAI_MODE_SYNC      ? BAI_FLAGS
-    : mode == BAI_MODE_COLOR     ? BAI_TURNS
-                                 : BAI_OWN; /* with a queue if not all tiles are at work at once */
+  const BAIOrder first = mode == BAI_MODE_SYNC ? BAI_FLAGS
+    : mode == BAI_MODE_COLOR                   ? BAI_TURNS
+                                               : BAI_OWN; /* with a queue if not all tiles are at work at once */
   Work           work  = {&state->A, first, Asks(state, mode, momentum) | more, state->processors, 0};
   int            room;
 
@@ -265,7 +262,7 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsig
   *plan          = BAIPlan{};
   plan->momentum = momentum;
   plan->once     = mode == BAI_MODE_LAUNCH;
-  for (int k = 0; k <= queues; k++) {
+  for (int k = 0; k <= (mode == BAI_MODE_ASYNC); k++) {
     plan->order = work.order = k ? BAI_QUEUE : first;
     plan->kernel             = NULL;
     for (int f = 0; f < FAMILIES && !plan->kernel; f++) {
@@ -325,8 +322,7 @@ static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
   if (mode == BAI_MODE_SYNC && !plan->once)
     plan->once = state->A.tiles / (state->A.long_first ? 1 : BAI_LAUNCH_TILES) >=
       plan->grid; /* all thread blocks share pieces of long rows then */
-  plan->waits = !plan->once && !plan->handed &&
-    (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
+  plan->waits = !plan->once && !plan->handed && (plan->order == BAI_FLAGS || plan->order == BAI_TURNS);
   if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE)
     BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue ordered by colour converges like mode color */

@@ -100,9 +100,7 @@ typedef enum {
      would race if a tile were started again before it is done, that is if it took as long as all the others together */
   BAI_QUEUE,
   BAI_FLAGS, /* each has its own tiles, and waits for their neighbours: mode sync */
-  /* like BAI_FLAGS with one x, where a tile may be ahead of tiles it reads from: mode async with staleness */
-  BAI_LAG,
-  BAI_TURNS /* like BAI_FLAGS, but tiles of later turns wait for the same iteration of earlier ones: mode color */
+  BAI_TURNS  /* like BAI_FLAGS, but tiles of later turns wait for the same iteration of earlier ones: mode color */
 } BAIOrder;
 
 /* Where the last kernel left the iterate before the last one */
@@ -170,17 +168,15 @@ typedef struct {
 } BAISends;
 
 typedef struct {
-  int                    peers, sends;
-  char                  *mailbox;  /* of this rank */
-  BAISends               where[2]; /* in even and odd exchanges */
-  BAIFlag              **tell;     /* peers: flag that this rank sets */
-  void                  *zero;     /* ghosts of a zero x */
-  unsigned              *arrived;  /* number of thread blocks that have sent their part */
-  BAIFlag                exchanges;
-  int                    live;     /* tiles send each new x */
-  int                    was_live; /* x might be old in the last exchange */
-  unsigned long long    *last;     /* time of the last exchange in ns */
-  struct BAICUDACopies_ *copies;   /* if x is copied, see exchange.cu; otherwise NULL */
+  int                 peers, sends;
+  char               *mailbox;  /* of this rank */
+  BAISends            where[2]; /* in even and odd exchanges */
+  BAIFlag           **tell;     /* peers: flag that this rank sets */
+  void               *zero;     /* ghosts of a zero x */
+  unsigned           *arrived;  /* number of thread blocks that have sent their part */
+  BAIFlag             exchanges;
+  int                 live; /* tiles send each new x */
+  unsigned long long *last; /* time of the last exchange in ns */
 } BAICUDAExchange;
 
 struct BAIState_ : BAIContext {

@@ -83,7 +83,6 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.order        = plan->order == BAI_OWN ? NULL : state->order;
   p.done         = plan->waits ? state->done : NULL;
   p.done_before  = state->done_before;
-  p.staleness    = (int)state->p.staleness;
   p.stalled      = &state->result->stalled;
   p.stalled_host = &state->pinned->result.stalled;
   p.fault        = step->faulty ? state->p.fault : BAIFault{};

@@ -21,14 +21,12 @@ typedef struct {
   BAINeighbors neighbors;
   BAIDirection direction;
   const int   *order;
-  int         *done, done_before; /* done is NULL if tiles do not wait */
-  /* BAI_LAG: number of iterations that a tile may be ahead of tiles it reads from */
-  int       staleness;
-  int      *stalled, *stalled_host; /* set if a wait timed out; the host reads the second one */
-  BAISends  sends;
-  BAIFault  fault; /* fraction is 0 without faults */
-  BAIInt    its;   /* global iterations of the solve before this launch, for faults and weights */
-  BAICounts counts;
+  int         *done, done_before;      /* done is NULL if tiles do not wait */
+  int         *stalled, *stalled_host; /* set if a wait timed out; the host reads the second one */
+  BAISends     sends;
+  BAIFault     fault; /* fraction is 0 without faults */
+  BAIInt       its;   /* global iterations of the solve before this launch, for faults and weights */
+  BAICounts    counts;
 } BAISweep;
 
 static __device__ inline unsigned long long BAINanoseconds(void)
@@ -101,14 +99,14 @@ template <BAIOrder order>
 static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iteration)
 {
   if constexpr (order == BAI_TURNS) return iteration + ((neighbor & 1) ^ (int)BAIGoesBackward(s, iteration));
-  return order == BAI_LAG ? iteration - s.staleness : iteration;
+  return iteration;
 }
 
 /* The tiles that a tile waits for. Each thread keeps the first of those that it checks, to avoid reading memory in
    every iteration */
 template <BAIOrder order>
 struct BAINeighborsOf {
-  static constexpr bool any = order == BAI_FLAGS || order == BAI_LAG || order == BAI_TURNS;
+  static constexpr bool any = order == BAI_FLAGS || order == BAI_TURNS;
   int                   next, last, first;
 
   __device__ BAINeighborsOf() {}
@@ -214,7 +212,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 
         turn.Start(tile, iteration);
         iterate(tile, iteration, from, to, turn);
-        if constexpr (order == BAI_OWN || order == BAI_LAG) BAISendTile(p, tile, BAIIterateOf<V>(p, to));
+        if constexpr (order == BAI_OWN) BAISendTile(p, tile, BAIIterateOf<V>(p, to));
         turn.End();
       }
     }

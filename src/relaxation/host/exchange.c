@@ -35,7 +35,6 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers)
     e->mailbox = peers->mine;
     e->peers   = peers->peers;
     e->sends   = sends;
-    e->copies  = peers->copies;
     memset(e->mailbox, 0, BAIMailboxBytes((size_t)state->A.nghost, size, peers->peers));
     for (BAIInt p = 0; p < peers->peers; p++) e->tell[p] = BAIFlagOf(peers, p, size);
     for (BAIInt k = 0; k < sends; k++) group[k] = BAIBlockOfRow(&state->A, peers->row[k]);
@@ -97,27 +96,24 @@ double BAIHostWorked(BAIState state)
   return state->exchange.worked;
 }
 
-/* Waits for the ghosts of the last exchange, or of the one before, which are read from now on */
-static BAIStatus TakeGhosts(BAIState state, int live, int was_live)
+/* Waits for the ghosts of the last exchange, which are read from now on */
+static BAIStatus TakeGhosts(BAIState state)
 {
   BAIHostExchange *e      = &state->exchange;
   const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
-  const BAIFlag    now = BAIExchangeToRead(e->exchanges, e->copies, live, was_live);
 
-  state->ghost = e->mailbox + size * (size_t)(now & 1) * nghost;
-  return WaitForPeers(e, now, (const BAIFlag *)(e->mailbox + BAIMailboxFlags(nghost, size)));
+  state->ghost = e->mailbox + size * (size_t)(e->exchanges & 1) * nghost;
+  return WaitForPeers(e, e->exchanges, (const BAIFlag *)(e->mailbox + BAIMailboxFlags(nghost, size)));
 }
 
 BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
 {
-  BAIHostExchange *e    = &state->exchange;
-  const int        live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
+  BAIHostExchange *e      = &state->exchange;
   BAIStatus        status = BAIStatusOf(BAI_OK);
 
   if (swept) e->worked += Seconds() - e->last;
-  e->live     = live && !e->copies;
-  e->was_live = live;
-  e->last     = Seconds();
+  e->live = ghosts == BAI_GHOSTS_LIVE;
+  e->last = Seconds();
   if (ghosts == BAI_GHOSTS_ZERO) {
     state->ghost = e->zero;
     return status;
@@ -128,7 +124,7 @@ BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
     for (BAIInt p = 0; p < e->peers; p++)
       atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
   }
-  if (ghosts != BAI_GHOSTS_SENT) status = TakeGhosts(state, live, was_live);
+  if (ghosts != BAI_GHOSTS_SENT) status = TakeGhosts(state);
   e->last = Seconds();
   return status;
 }

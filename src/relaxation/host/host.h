@@ -15,11 +15,9 @@ typedef struct {
   void    **to[2];       /* their addresses in even and odd exchanges */
   void     *zero;        /* ghosts of a zero x */
   BAIFlag   exchanges;
-  int       live;     /* blocks send each new x */
-  int       copies;   /* x is copied */
-  int       was_live; /* x might be old in the last exchange */
-  double    last;     /* time of the last exchange */
-  double    worked;   /* seconds of sweeps between exchanges, in total */
+  int       live;   /* blocks send each new x */
+  double    last;   /* time of the last exchange */
+  double    worked; /* seconds of sweeps between exchanges, in total */
 } BAIHostExchange;
 
 struct BAIState_ {

@@ -161,24 +161,9 @@ static void Wrote(BAIState state, BAIInt first, BAIInt last)
   for (BAIInt block = first; state->stats && block < last; block++) BAIHostStatsWrote(state->stats, block);
 }
 
-/* Waits until the blocks that a block reads from have done as many global iterations as staleness requires; tickets are
-   drawn in order, so other threads work on them */
-static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
-{
-  const BAIBlockCRS *A = &state->A;
-
-  for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
-    if (A->off_j[k] >= A->n) continue;
-    while (atomic_load_explicit(state->done + BAIBlockOfRow(A, A->off_j[k]) / state->blocks_task,
-                                memory_order_acquire) < iteration - state->p.staleness)
-      sched_yield();
-  }
-}
-
 /*
    A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do
-   not wait for other blocks, unless staleness is bounded; they only wait for a task whose last ticket a slower thread
-   still has
+   not wait for other blocks; they only wait for a task whose last ticket a slower thread still has
 */
 static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
 {
@@ -193,7 +178,6 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
 
     while (atomic_load_explicit(state->done + task, memory_order_acquire) != iteration) sched_yield();
     for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
-      if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
       IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
       Wrote(state, block, block + 1);
       BAIHostSendBlock(state, block);

@@ -258,8 +258,7 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    colour, so iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and reads
    values of the last global iteration from other ranks.
 
-   `BAI_MODE_AUTO` is async. At set-up, -ksp_bai_staleness in a mode other than async is the error
-   `PETSC_ERR_ARG_INCOMP`.
+   `BAI_MODE_AUTO` is async.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`, `BAIMode`
 @*/

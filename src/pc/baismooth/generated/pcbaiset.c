@@ -146,9 +146,8 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    PETSc, as coarse levels of multigrid are: their many colours would leave most of a GPU idle. Hosts follow the same
    rule. It is also sync if the polynomial `BAI_POLYNOMIAL_FOURTH` was asked for. Otherwise it is color.
 
-   At set-up, -pc_bai_staleness in a mode other than async, auto included, is the error `PETSC_ERR_ARG_INCOMP`, and so
-   is the polynomial `BAI_POLYNOMIAL_FOURTH` in the modes async, launch and color, with momentum, and with weight tau or
-   auto.
+   At set-up, the polynomial `BAI_POLYNOMIAL_FOURTH` in the modes async, launch and color, with momentum, and with
+   weight tau or auto is the error `PETSC_ERR_ARG_INCOMP`.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
