@@ -1,6 +1,6 @@
 /*
-   The fields of a matrix with a block size and no near null space: whether an aggregate has unknowns of one field or of
-   all, and whether coarse levels represent a constant on each field
+   The fields of a matrix with several unknowns of a point and no near null space: whether an aggregate has unknowns of
+   one field or of all, and whether coarse levels represent a constant on each field
 */
 #include "hierarchy.h"
 #include <petsc/private/petscimpl.h>
@@ -171,13 +171,9 @@ static PetscBool AreTreatedAlike(const BAIFields *a, const BAIFields *b)
 PetscErrorCode BAIFieldsFindScaled(BAI *bai, Mat A, PetscBool *changed)
 {
   BAIFields *f = &bai->hierarchy->fields, now = *f;
-  PetscInt   fields;
 
   PetscFunctionBegin;
-  if (f->looked) {
-    PetscCall(MatGetBlockSize(A, &fields));
-    PetscCall(ExamineScaled(bai, A, fields, &now));
-  }
+  if (f->looked) PetscCall(ExamineScaled(bai, A, f->count, &now));
   if (changed) *changed = (PetscBool)!AreTreatedAlike(&now, f);
   *f = now;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,7 +196,10 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
   *changed = PETSC_FALSE;
   PetscCall(BAIVersionOf((PetscObject)given, &now.of));
   PetscCall(MatGetNearNullSpace(given, &space));
-  PetscCall(MatGetBlockSize(A, &fields));
+  PetscCall(BAIFindPoints(bai, given, A, &now));
+  fields    = now.count;
+  f->count  = now.count;
+  f->shown  = now.shown;
   one       = (PetscBool)(space || fields == 1 || h->chip);
   kept      = (PetscBool)(f->scaled && h->ready && now.of.id == h->of.id);
   same      = (PetscBool)(f->looked && !one && now.of.id == f->of.id && now.of.state == f->of.state);

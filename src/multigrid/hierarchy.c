@@ -81,7 +81,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too, as parameters are compared as a whole */
   *backend = bai->options.backend;
   if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
-  PetscCall(MatGetBlockSize(A, &fields));
+  fields = bai->hierarchy->fields.count;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatGetOwnershipRange(A, &first, NULL));
   PetscCall(MatGetSize(A, &all, NULL));

@@ -12,7 +12,7 @@ enum {
   BAI_CHIP_NONZEROS = 4194304 /* matrices with more entries are not tried on the chip: GPUs hold up to 3 million */
 };
 
-/* How set-up treats the fields of a matrix with a block size and no near null space attached, see fields.c */
+/* How set-up treats the fields of a matrix with several unknowns of a point and no near null space, see fields.c */
 typedef enum {
   BAI_FIELDS_APART,     /* an aggregate has unknowns of one field */
   BAI_FIELDS_CONSTANTS, /* an aggregate has points, and a constant on each field is the near null space */
@@ -20,6 +20,8 @@ typedef enum {
 } BAIFieldsUse;
 
 typedef struct {
+  PetscInt     count; /* unknowns of a point, see points.c */
+  PetscBool    shown; /* the nonzero pattern shows that number */
   BAIFieldsUse use;
   PetscBool    dependent; /* the entries between fields outweigh the diagonal */
   PetscBool    looked;    /* the coupling of fields was looked at, as there are several, and no near null space */
@@ -177,6 +179,9 @@ PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILeve
 PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
+
+/* points.c */
+PETSC_INTERN PetscErrorCode BAIFindPoints(const BAI *, Mat, Mat, BAIFields *);
 
 /* fields.c */
 PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat, PetscBool *);

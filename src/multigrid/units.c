@@ -98,7 +98,7 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   PetscCall(GetMixed(bai, &mixed));
   if (!(mixed > 1) || PetscIsInfReal(mixed)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
-  PetscCall(MatGetBlockSize(A, &fields));
+  fields = h->fields.count;
   if (h->fields.use == BAI_FIELDS_TOGETHER) fields = 1; /* a unit of each field would not make them alike */
   PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);

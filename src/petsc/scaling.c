@@ -34,23 +34,30 @@ static const PetscReal least_of_smooth = 1e-3, /* dominant rows make v of Smooth
    smallest */
 static PetscErrorCode ConstantsOfFields(Vec d, PetscInt fields, Vec w, PetscReal *differ)
 {
-  PetscReal *sum, least = PETSC_MAX_REAL, most = 0;
-  PetscInt   n;
+  const PetscScalar *in;
+  PetscScalar       *out;
+  PetscReal         *mean, least = PETSC_MAX_REAL, most = 0;
+  PetscInt           n, local;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(fields, &sum));
+  PetscCall(PetscCalloc1(fields, &mean));
   PetscCall(VecGetSize(d, &n));
-  PetscCall(VecStrideNormAll(d, NORM_1, sum));
-  PetscCall(VecSet(w, 1.0));
+  PetscCall(VecGetLocalSize(d, &local));
+  PetscCall(VecGetArrayRead(d, &in));
+  for (PetscInt i = 0; i < local; i++) mean[i % fields] += PetscAbsScalar(in[i]) / (PetscReal)(n / fields);
+  PetscCall(VecRestoreArrayRead(d, &in));
+  PetscCallMPI(
+    MPI_Allreduce(MPI_IN_PLACE, mean, (PetscMPIInt)fields, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)d)));
   for (PetscInt f = 0; f < fields; f++) {
-    const PetscReal mean = sum[f] > 0 ? sum[f] / (PetscReal)(n / fields) : 1;
-
-    least = PetscMin(least, mean);
-    most  = PetscMax(most, mean);
-    PetscCall(VecStrideScale(w, f, (PetscScalar)(1 / PetscSqrtReal(mean))));
+    if (!(mean[f] > 0)) mean[f] = 1;
+    least = PetscMin(least, mean[f]);
+    most  = PetscMax(most, mean[f]);
   }
+  PetscCall(VecGetArrayWrite(w, &out));
+  for (PetscInt i = 0; i < local; i++) out[i] = 1 / PetscSqrtReal(mean[i % fields]);
+  PetscCall(VecRestoreArrayWrite(w, &out));
   *differ = most / least;
-  PetscCall(PetscFree(sum));
+  PetscCall(PetscFree(mean));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
