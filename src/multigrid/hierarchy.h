@@ -84,8 +84,7 @@ struct BAIHierarchy_ {
 
   BAIFields  fields;
   BAIScaling scaling;
-  PetscReal
-    mixed; /* BAILevelsInfo.units of all ranks when the scaling was found, or without one the levels were made */
+  PetscReal  mixed; /* BAILevelsInfo.units, of all ranks, when the scaling was found, or the levels were made */
 
   /* The matrix */
   BAIMatrix  M;      /* this rank's part: pointers to arrays that must stay in place */
