@@ -215,6 +215,9 @@ int main(int argc, char **argv)
       test:
          suffix: host
       test:
+         suffix: host_found
+         args: -first 443002741 -count 1
+      test:
          suffix: cuda
          requires: baicuda
          args: -backend cuda

@@ -177,13 +177,14 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
   return status;
 }
 
-/* Copies the aggregates of the levels of the transposed matrix */
+/* Copies the aggregates of the levels of the transposed matrix. If coarsening ended there, as they were too many, no row
+   is in one */
 static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIHostLevel *like = BAILevelsStateOf(state->p.like)->level + level;
 
-  memcpy(L->aggregate, like->aggregate, (size_t)L->A.n * sizeof(*L->aggregate));
-  L->m    = like[1].A.n / BAIColumnsOfP(state->p.modes);
+  L->m = like[1].A.n / BAIColumnsOfP(state->p.modes);
+  for (BAIInt i = 0; i < L->A.n; i++) L->aggregate[i] = L->m ? like->aggregate[i] : -1;
   L->most = like->most;
 }
 
