@@ -28,10 +28,8 @@ static inline PetscErrorCode MatDenseGetArrayAndMemType(Mat A, PetscScalar **arr
 
 #if PETSC_VERSION_LT(3, 23, 0)
 typedef PetscOptionItems *BAIOptionItems;
-typedef PetscInt          BAISFCount; /* number of ranks of a PetscSF */
 #else
 typedef PetscOptionItems BAIOptionItems;
-typedef PetscMPIInt      BAISFCount;
 #endif
 
 #if PETSC_VERSION_LT(3, 22, 0)

@@ -1,6 +1,5 @@
 /* Halos: which ranks read which rows of each other, and exchange of values from owners to ghosts */
 #include "baiimpl.h"
-#include <petscsf.h>
 
 PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
 {
@@ -12,42 +11,77 @@ PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Finds the owners of ghosts, whose columns ascend, and the number of ghosts of each */
+static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const PetscInt garray[], PetscMPIInt *n,
+                                 PetscMPIInt owner[], PetscInt count[])
+{
+  const PetscInt *range;
+  PetscInt        end;
+
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(PetscLayoutGetRanges(columns, &range));
+  for (PetscInt begin = 0; begin < nghost; begin = end) {
+    PetscCall(PetscLayoutFindOwner(columns, garray[begin], &owner[*n]));
+    for (end = begin + 1; end < nghost && garray[end] < range[owner[*n] + 1];) end++;
+    count[(*n)++] = end - begin;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes halo->row, the local numbers of the rows that other ranks read, in the order of their ghosts. Collective */
+static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
+{
+  BAIHalo  reverse = {.n = halo->n, .rank = halo->rank, .first = halo->begin, .last = halo->begin + 1};
+  PetscInt first;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &reverse.tag));
+  PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
+  halo->first[halo->n] = halo->sends;
+  reverse.begin        = halo->first;
+  reverse.request      = halo->request;
+  PetscCall(BAIHaloExchange(&reverse, PetscObjectComm((PetscObject)A), sizeof(PetscInt), garray, halo->row));
+  PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
+  for (PetscInt k = 0; k < halo->sends; k++) halo->row[k] -= first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Creates the halo of a matrix whose ghosts have the global columns in garray, which ascend. Peers are ranks that this
    one reads from or that read from it; ghosts are ordered by peer. The caller sets halo->tag. Collective */
 PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BAIHalo *halo)
 {
-  PetscLayout        columns;
-  PetscSF            sf;
-  BAISFCount         owners, readers;
-  const PetscMPIInt *owner, *reader;
-  const PetscInt    *in, *out, *row;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscLayout    columns;
+  PetscMPIInt    size, owners, readers, *owner, *reader;
+  PetscInt      *in, *out;
 
   PetscFunctionBegin;
   *halo = (BAIHalo){.n = 0};
+  PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(MatGetLayouts(A, NULL, &columns));
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
-  PetscCall(PetscSFSetUp(sf));
-  PetscCall(PetscSFGetRootRanks(sf, &owners, &owner, &in, NULL, NULL)); /* ranks ascend */
-  PetscCall(PetscSFGetLeafRanks(sf, &readers, &reader, &out, &row));
-  PetscCall(PetscMalloc4(owners + readers, &halo->rank, owners + readers, &halo->first, owners + readers, &halo->last,
-                         owners + readers + 1, &halo->begin));
+  PetscCall(PetscMalloc2(size, &owner, size, &in));
+  PetscCall(FindOwners(columns, nghost, garray, &owners, owner, in));
+  PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, owners, owner, in, &readers, &reader, &out));
+  PetscCall(PetscSortMPIIntWithIntArray(readers, reader, out));
+  PetscCall(PetscMalloc4(owners + readers, &halo->rank, owners + readers + 1, &halo->first, owners + readers,
+                         &halo->last, owners + readers + 1, &halo->begin));
   halo->begin[0] = 0;
-  for (BAISFCount i = 0, o = 0; i < owners || o < readers; halo->n++) {
+  for (PetscMPIInt i = 0, o = 0; i < owners || o < readers; halo->n++) {
     const PetscMPIInt k    = halo->n;
     const PetscBool   read = (PetscBool)(i < owners && (o == readers || owner[i] <= reader[o]));
     const PetscBool   sent = (PetscBool)(o < readers && (i == owners || reader[o] <= owner[i]));
 
-    halo->rank[k] = read ? owner[i] : reader[o];
-    i += read ? 1 : 0;
-    o += sent ? 1 : 0;
-    halo->begin[k + 1] = in[i];
+    halo->rank[k]      = read ? owner[i] : reader[o];
     halo->first[k]     = halo->sends;
-    halo->last[k] = halo->sends = out[o];
+    halo->begin[k + 1] = halo->begin[k] + (read ? in[i++] : 0);
+    halo->last[k]      = halo->sends += sent ? out[o++] : 0;
   }
-  PetscCall(PetscMalloc1(halo->sends, &halo->row));
-  PetscCall(PetscArraycpy(halo->row, row, halo->sends));
-  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(GetRows(A, garray, halo));
+  PetscCall(PetscFree2(owner, in));
+  PetscCall(PetscFree(reader));
+  PetscCall(PetscFree(out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -177,8 +177,8 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
   return status;
 }
 
-/* Copies the aggregates of the levels of the transposed matrix. If coarsening ended there, as they were too many, no row
-   is in one */
+/* Copies the aggregates of the levels of the transposed matrix. If coarsening ended there, as they were too many, no
+   row is in one */
 static void AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
 {
   const BAIHostLevel *like = BAILevelsStateOf(state->p.like)->level + level;
