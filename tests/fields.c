@@ -196,6 +196,39 @@ static PetscErrorCode TestBlockSize(Mat *A, KSPType type, const char words[], Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The nonzero pattern shows two fields, also if the first three points are numbered field by field, and not if ranks
+   divide a point between them. It shows no fields in a grid */
+static PetscErrorCode TestPattern(KSPType type, PetscMPIInt ranks)
+{
+  const PetscInt of[6] = {0, 2, 4, 1, 3, 5};
+  Mat            A, B;
+  IS             is;
+  PetscInt       first, n, *row, its[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, 2 * LINE * LINE, 10, &A));
+  PetscCall(SetCoupled(A, (PetscReal)0.8));
+  PetscCall(Iterations(A, type, "2 unknowns of each point", (PetscBool)(2 * LINE * LINE % (2 * ranks) == 0), &its[0]));
+  if (ranks == 1) {
+    PetscCall(MatGetOwnershipRange(A, &first, &n));
+    PetscCall(PetscMalloc1(n, &row));
+    for (PetscInt i = first; i < n; i++) row[i] = i < 6 ? of[i] : i;
+    PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, row, PETSC_OWN_POINTER, &is));
+    PetscCall(ISSetPermutation(is));
+    PetscCall(MatPermute(A, is, is, &B));
+    PetscCall(Iterations(B, type, "2 unknowns of each point", PETSC_TRUE, &its[1]));
+    PetscCall(Expect(its[0] > 0 && its[1] > 0 && 2 * its[1] <= 3 * its[0],
+                     "%d iterations, with some rows renumbered %d", (int)its[0], (int)its[1]));
+    PetscCall(ISDestroy(&is));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateExchange(1, 0, 1, &A));
+  PetscCall(Iterations(A, type, "unknowns of each point", PETSC_FALSE, &its[0]));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Unknowns that are bound to each other share aggregates */
 static PetscErrorCode TestExchange(KSPType type, PetscInt fields, PetscReal rate, PetscReal unit, PetscInt most)
 {
@@ -412,6 +445,7 @@ int main(int argc, char **argv)
       PetscCall(TestUnits(type, 0, 100, PETSC_TRUE, 15));
       PetscCall(TestUnits(type, 0, 1000, PETSC_TRUE, 15));
     }
+    if (Case("pattern_%s", type)) PetscCall(TestPattern(type, ranks));
     if (Case("couplings_%s", type)) PetscCall(TestCouplings(type));
     if (Case("lines_%s", type)) {
       PetscCall(TestLines(type, 2));

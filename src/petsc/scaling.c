@@ -288,7 +288,7 @@ static PetscErrorCode FindSmooth(Mat A, Vec d, PetscBool negative, Vec w, PetscB
 }
 
 /* Finds w for a matrix: first constants on fields, then, if smooth is not NULL and they do not suffice, the result of
-   FindSmooth(). defect, mixed and differ belong to the constants */
+   FindSmooth(). defect, differ and mixed belong to the constants; mixed may be NULL without smooth */
 static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec w, PetscReal *defect, PetscReal *mixed,
                                  PetscReal *differ)
 {
@@ -304,7 +304,7 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec 
   if (fields == 1) PetscCall(VecSet(w, 1.0));
   else PetscCall(ConstantsOfFields(d, fields, w, differ));
   PetscCall(Defect(A, w, defect, mixed));
-  if (*mixed > 1 && smooth) PetscCall(FindSmooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w, smooth));
+  if (smooth && *mixed > 1) PetscCall(FindSmooth(A, d, (PetscBool)(PetscRealPart(trace) < 0), w, smooth));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -314,17 +314,17 @@ static PetscErrorCode FindVector(Mat A, PetscInt fields, PetscBool *smooth, Vec 
 PetscErrorCode BAIScalingFits(const BAIScaling *s, PetscInt fields, PetscBool *fits)
 {
   Vec       w;
-  PetscReal defect, mixed, differ;
+  PetscReal defect, differ;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(s->left, &w));
-  PetscCall(FindVector(s->matrix, fields, NULL, w, &defect, &mixed, &differ));
+  PetscCall(FindVector(s->matrix, fields, NULL, w, &defect, NULL, &differ));
   *fits = (PetscBool)(defect <= (PetscReal)BAI_UNITS_RATIO && differ <= (PetscReal)BAI_UNITS);
   PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds L and R for a matrix that is not Hermitian, or NULL if sums of its pattern cannot be equal */
+/* Finds L and R for a matrix that is not Hermitian; they are NULL if sums of its pattern cannot be equal */
 static PetscErrorCode FindBalance(PetscObject obj, Mat A, PetscInt fields, Vec w, BAIScaling *s)
 {
   PetscReal largest[2], differ;
