@@ -38,6 +38,68 @@ static PetscErrorCode TestNonsymmetric(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCBAIMG's view says whether A, which has new values since the last set-up, is Hermitian */
+static PetscErrorCode ExpectHermitian(PC pc, Mat A, PetscBool expected, const char what[])
+{
+  PetscBool not ;
+
+  PetscFunctionBeginUser;
+  PetscCall(Assemble(A));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHas((PetscObject)pc, "with diagonal entries of one sign: not for KSPCG", &not ));
+  PetscCall(Expect(not != expected, "%s: taken for %sHermitian", what, expected ? "one that is not " : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Differences of a_ij and conj(a_ji) are found wherever they are, unless they are only rounding; zeros are no entries */
+static PetscErrorCode TestHermitian(void)
+{
+  const PetscInt    n     = 50;
+  const PetscReal   tiny  = 4 * PETSC_MACHINE_EPSILON;
+  const PetscScalar other = PetscDefined(USE_COMPLEX) ? PETSC_i : -1.5;
+  Mat               A;
+  PC                pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, n * n, 9, &A));
+  for (PetscInt row = 0; row < n * n; row++) {
+    for (PetscInt col = PetscMax(row - 1, 0); col <= PetscMin(row + 1, n * n - 1); col++)
+      PetscCall(MatSetValue(A, row, col, row == col ? 4.5 : -1.0, INSERT_VALUES));
+    if (row >= n) PetscCall(MatSetValue(A, row, row - n, -1.0, INSERT_VALUES));
+    if (row < n * n - n) PetscCall(MatSetValue(A, row, row + n, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatSetValue(A, 7, 900, 0.0, INSERT_VALUES));
+  PetscCall(MatSetValue(A, 1900, 3, 0.0, INSERT_VALUES));
+  PetscCall(Assemble(A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(ExpectHermitian(pc, A, PETSC_TRUE, "zeros of one side"));
+  PetscCall(MatSetValue(A, 70, 71, -1.0 + tiny, INSERT_VALUES));
+  PetscCall(MatSetValue(A, 1900, 3, tiny, INSERT_VALUES));
+  PetscCall(ExpectHermitian(pc, A, PETSC_TRUE, "differences of rounding"));
+  PetscCall(MatSetValue(A, 1900, 3, -0.01, INSERT_VALUES));
+  PetscCall(ExpectHermitian(pc, A, PETSC_FALSE, "a_ij below the diagonal without a_ji"));
+  PetscCall(MatSetValue(A, 1900, 3, 0.0, INSERT_VALUES));
+  PetscCall(MatSetValue(A, 7, 900, -0.01, INSERT_VALUES));
+  PetscCall(ExpectHermitian(pc, A, PETSC_FALSE, "a_ij above the diagonal without a_ji"));
+  PetscCall(MatSetValue(A, 7, 900, 0.0, INSERT_VALUES));
+  PetscCall(
+    MatSetValue(A, 200, 201, -1.5, INSERT_VALUES)); /* values of both sides are the same, but not their places */
+  PetscCall(MatSetValue(A, 301, 300, -1.5, INSERT_VALUES));
+  PetscCall(ExpectHermitian(pc, A, PETSC_FALSE, "values of pairs exchanged"));
+  PetscCall(MatSetValue(A, 201, 200, -1.5, INSERT_VALUES));
+  PetscCall(MatSetValue(A, 300, 301, -1.5, INSERT_VALUES));
+  PetscCall(ExpectHermitian(pc, A, PETSC_TRUE, "other values on both sides"));
+  PetscCall(MatSetValue(A, 500, 500 + n, other, INSERT_VALUES));
+  PetscCall(MatSetValue(A, 500 + n, 500, PetscConj(other), INSERT_VALUES));
+  PetscCall(ExpectHermitian(pc, A, PETSC_TRUE, "conjugate values"));
+  PetscCall(MatSetValue(A, 500 + n, 500, PetscDefined(USE_COMPLEX) ? other : -other, INSERT_VALUES));
+  PetscCall(ExpectHermitian(pc, A, PETSC_FALSE, "the same number, not its conjugate, or another sign"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With auto: levels, or on a GPU the chip, unless something asks for relaxation */
 static PetscErrorCode TestAuto(void)
 {
@@ -366,6 +428,7 @@ int main(int argc, char **argv)
     if (Case("outdated")) PetscCall(TestOutdated());
     if (Case("outdated_by_scaling")) PetscCall(TestScaledAfterwards());
     if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
+    if (Case("hermitian")) PetscCall(TestHermitian());
     if (Case("auto")) PetscCall(TestAuto());
     if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
     if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
@@ -383,7 +446,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{shell changes,outdated,nonsymmetric,auto,indefinite}}
+         args: -case {{shell changes,outdated,nonsymmetric,hermitian,auto,indefinite}}
       test:
          suffix: host_ranks
          nsize: {{2 3}}
@@ -391,11 +454,11 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case changes,outdated,nonsymmetric,auto,indefinite
+         args: -ksp_bai_backend cuda -options_left no -case changes,outdated,nonsymmetric,hermitian,auto,indefinite
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{shell changes,outdated,nonsymmetric,auto,indefinite}}
+         args: -mat_type aijcusparse -options_left no -case {{shell changes,outdated,nonsymmetric,hermitian,auto,indefinite}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

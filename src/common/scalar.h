@@ -13,6 +13,10 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 {
   return a.real();
 }
+BAI_INLINE BAIReal BAIImaginaryPart(BAIScalar a)
+{
+  return a.imag();
+}
 #elif defined(PETSC_USE_COMPLEX)
 BAI_INLINE BAIScalar BAIConj(BAIScalar a)
 {
@@ -21,6 +25,10 @@ BAI_INLINE BAIScalar BAIConj(BAIScalar a)
 BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 {
   return (BAIReal)creal(a);
+}
+BAI_INLINE BAIReal BAIImaginaryPart(BAIScalar a)
+{
+  return (BAIReal)cimag(a);
 }
 #else
 BAI_INLINE BAIScalar BAIConj(BAIScalar a)
@@ -33,6 +41,18 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 }
 #endif
 
+/* The bits of a number */
+BAI_INLINE uint64_t BAIDoubleBits(double number)
+{
+  union {
+    double   number;
+    uint64_t bits;
+  } of;
+
+  of.number = number;
+  return of.bits;
+}
+
 #define BAI_UNITS_RATIO    3    /* largest ratio of other entries of rows to the diagonal entry without mixed units */
 #define BAI_UNITS_NEGATIVE 0.05 /* largest ratio of negative row sums to the diagonal entry without mixed units */
 
@@ -42,7 +62,8 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
    less sharply, |total| */
 BAI_INLINE BAIReal BAIMixedUnits(BAIReal size, BAIScalar total)
 {
-  const BAIReal ratio = size / BAI_UNITS_RATIO, negative = -BAIRealPart(total) / (BAIReal)BAI_UNITS_NEGATIVE;
+  const BAIReal ratio    = size * (BAIReal)(1.0 / BAI_UNITS_RATIO),
+                negative = BAIRealPart(total) * (BAIReal)(-1.0 / BAI_UNITS_NEGATIVE);
 
   return negative > ratio ? negative : ratio;
 }

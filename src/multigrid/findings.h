@@ -16,8 +16,9 @@ typedef struct {
   double   least, most;   /* smallest and largest magnitude of a diagonal entry */
   double   units2;        /* sum over rows of the squares whose root mean square is BAILevelsInfo.units */
   uint64_t pattern;       /* hash of the nonzero pattern */
-  int      other;         /* number of rows that contradict a Hermitian matrix with a positive diagonal */
-  int      opposite;      /* number of rows that contradict a Hermitian matrix with a negative diagonal */
+  uint64_t mirror;        /* sum of BAIMirror() over the couplings of rows of this rank */
+  int      other;         /* number of rows that contradict a Hermitian matrix with a positive diagonal, */
+  int      opposite;      /* and of those that contradict one with a negative diagonal */
   int      zeros;         /* number of zero rows */
   int      longest;       /* largest number of entries of a row */
 } BAIFindings;
@@ -25,7 +26,7 @@ typedef struct {
 /* The findings of no row of a matrix of n rows */
 BAI_INLINE BAIFindings BAIFindingsNone(BAIIndex n)
 {
-  const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0, 0};
+  const BAIFindings none = {n, 0, 0, 0, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0, 0, 0, 0};
 
   return none;
 }
@@ -43,6 +44,7 @@ BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindin
                             BAILargerNorm(a->most, b->most),
                             a->units2 + b->units2,
                             a->pattern + b->pattern,
+                            a->mirror + b->mirror,
                             a->other + b->other,
                             a->opposite + b->opposite,
                             a->zeros + b->zeros,
@@ -51,39 +53,10 @@ BAI_INLINE BAIFindings BAIFindingsTogether(const BAIFindings *a, const BAIFindin
   return both;
 }
 
-/* Examines every step-th entry of a row from entry number first on. size is the sum of magnitudes of the row, begin the
-   first global row of this rank, and ghost has the global numbers of ghosts. Returns whether some a_ij differs from
-   conj(a_ji) by more than rounding; without search it looks up no a_ji */
-BAI_INLINE int BAILookAtEntries(const BAIRows *A, BAIInt begin, const BAIInt *ghost, BAIIndex row, BAIReal size,
-                                int first, int step, int search, BAIFindings *found)
-{
-  const BAIReal epsilon = BAI_LOOK_ROUNDING * (sizeof(BAIReal) > sizeof(float) ? DBL_EPSILON : FLT_EPSILON);
-  int           other   = 0;
-
-  for (BAIIndex k = A->i[row] + first; k < A->i[row + 1]; k += step) {
-    const BAIIndex j = A->j[k];
-    const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
-
-    /* ghosts count by their global numbers, with other bits than own columns */
-    found->pattern += BAIHash((uint64_t)row << 32 ^ (j < A->n ? (uint64_t)j : ~(uint64_t)ghost[j - A->n])) ^
-      (uint64_t)k;
-    if (j == row) continue;
-    if (BAIRealPart(A->a[k]) < 0) found->less += (double)w;
-    else found->more += (double)w;
-    if (j >= A->n) {
-      found->coupled += (double)w;
-      found->skew += BAILevelsSkew(A->a[k], begin + row, ghost[j - A->n]);
-    } else if (search && !other) {
-      other = !(BAIAggregateMagnitude(A->a[k] - BAIConj(BAIOpposite(A, row, k))) <= epsilon * (w + size));
-    }
-  }
-  return other;
-}
-
-/* Adds the findings of a row, except of its single entries. d, sum and total are the results of
-   BAIDiagonalAndTotal(), other of BAILookAtEntries() over all entries */
-BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIReal sum, BAIScalar total, int other,
-                             BAIFindings *found)
+/* Adds the findings of a row, except of its single entries: d is its diagonal entry, sum the sum of the magnitudes of
+   the others, and total the sum of all */
+BAI_INLINE void BAILookAtSums(const BAIRows *A, BAIIndex row, BAIScalar d, BAIReal sum, BAIScalar total,
+                              BAIFindings *found)
 {
   const BAIReal  magnitude = BAIAggregateMagnitude(d);
   const int      zero      = !(magnitude > 0) && !(sum > 0);
@@ -98,28 +71,130 @@ BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIIndex row, BAIScalar d, BAIRea
 
     found->units2 += units * units;
   }
-  found->other += other || (!(BAIRealPart(d) > 0) && !zero);
-  found->opposite += other || (!(BAIRealPart(d) < 0) && !zero);
+  found->other += !(BAIRealPart(d) > 0) && !zero;
+  found->opposite += !(BAIRealPart(d) < 0) && !zero;
   found->zeros += zero;
   if (length > found->longest) found->longest = (int)length;
+}
+
+/* A hash of a coupling, whose number is not zero. The hashes of a_ij and a_ji cancel each other if these are conjugate
+   numbers, and of others only by chance. So if the sum over all couplings is 0, the matrix is Hermitian */
+BAI_INLINE uint64_t BAIMirror(BAIIndex row, BAIIndex col, BAIScalar a)
+{
+  const int       lower = col < row;
+  const uint64_t  place = lower ? (uint64_t)col << 32 ^ (uint64_t)row : (uint64_t)row << 32 ^ (uint64_t)col;
+  const BAIScalar upper = lower ? BAIConj(a) : a;
+  uint64_t        hash  = BAIHash(place * BAI_HASH_STEP ^ BAIDoubleBits(BAIRealPart(upper)));
+
+#if defined(PETSC_USE_COMPLEX)
+  hash = BAIHash(hash ^ BAIDoubleBits(BAIImaginaryPart(upper) + 0)); /* 0 turns -0 into 0 */
+#endif
+  return lower ? -hash : hash;
+}
+
+/* Sums over the entries of a row */
+typedef struct {
+  BAIScalar d, total;  /* of diagonal entries, and of all */
+  BAIReal   sum, less; /* of the magnitudes of the others, and of those with a negative real part */
+  uint64_t  pattern;   /* a hash of the columns */
+} BAIRowSums;
+
+/* Adds an entry of a row to its sums. Ghosts count by their global numbers, with other bits than own columns */
+BAI_INLINE void BAIAddEntry(const BAIRows *A, const BAIInt *ghost, BAIIndex row, BAIIndex k, BAIRowSums *s)
+{
+  const BAIIndex  j = A->j[k];
+  const BAIScalar a = A->a[k];
+  const BAIReal   w = BAIAggregateMagnitude(a);
+
+  s->pattern = (s->pattern ^ (j < A->n ? (uint64_t)j : ~(uint64_t)ghost[j - A->n])) * BAI_HASH_STEP;
+  s->pattern ^= s->pattern >> 32;
+  s->total += a;
+  if (j == row) s->d += a;
+  else s->sum += w;
+  if (j != row && BAIRealPart(a) < 0) s->less += w;
+}
+
+/* Adds what a coupling shows by itself to the findings */
+BAI_INLINE void BAILookAtEntry(const BAIRows *A, BAIInt begin, const BAIInt *ghost, BAIIndex row, BAIIndex k,
+                               BAIFindings *found)
+{
+  const BAIIndex  j = A->j[k];
+  const BAIScalar a = A->a[k];
+  const BAIReal   w = BAIAggregateMagnitude(a);
+
+  if (j == row) return;
+  if (j >= A->n) {
+    found->coupled += (double)w;
+    found->skew += BAILevelsSkew(a, begin + row, ghost[j - A->n]);
+  } else if (w != 0) found->mirror += BAIMirror(row, j, a);
+}
+
+/* Examines a row. ghost has the global numbers of ghosts, and begin is the first global row of this rank. A row is
+   examined by step calls with first from 0 on: each looks at its share of the single entries, and the first one at the
+   row as a whole */
+BAI_INLINE void BAILookAtRow(const BAIRows *A, BAIInt begin, const BAIInt *ghost, BAIIndex row, int first, int step,
+                             BAIFindings *found)
+{
+  const BAIIndex end = A->i[row + 1];
+  BAIRowSums     s   = {0, 0, 0, 0, (uint64_t)row};
+
+  for (BAIIndex k = A->i[row]; k < end; k++) {
+    BAIAddEntry(A, ghost, row, k, &s);
+    if (step == 1) BAILookAtEntry(A, begin, ghost, row, k, found); /* while it is at hand */
+  }
+  if (step > 1)
+    for (BAIIndex k = A->i[row] + first; k < end; k += step) BAILookAtEntry(A, begin, ghost, row, k, found);
+  if (first) return;
+  found->pattern += BAIHash(s.pattern);
+  found->less += (double)s.less;
+  found->more += (double)(s.sum - s.less);
+  if (!(s.sum - s.sum == 0)) found->mirror++; /* infinite numbers and NaN are compared */
+  BAILookAtSums(A, row, s.d, s.sum, s.total, found);
+}
+
+/* Whether a_ij and conj(a_ji) must be compared to know if the matrix is Hermitian: hashes differ, and the diagonal does
+   not contradict */
+BAI_INLINE int BAIMustCompare(const BAIFindings *found)
+{
+  return found->mirror && !(found->other && found->opposite);
+}
+
+/* Whether some a_ij of every step-th entry of a row, from entry number first on, differs from conj(a_ji) by more than
+   rounding */
+BAI_INLINE int BAIDiffersFromMirror(const BAIRows *A, BAIIndex row, int first, int step)
+{
+  const BAIReal epsilon = BAI_LOOK_ROUNDING * (sizeof(BAIReal) > sizeof(float) ? DBL_EPSILON : FLT_EPSILON);
+  BAIReal       size;
+  const BAIReal d = BAIAggregateMagnitude(BAIDiagonal(A, row, &size));
+
+  for (BAIIndex k = A->i[row] + first; k < A->i[row + 1]; k += step) {
+    if (A->j[k] == row || A->j[k] >= A->n) continue;
+    if (!(BAIAggregateMagnitude(A->a[k] - BAIConj(BAIOpposite(A, row, k))) <=
+          epsilon * (BAIAggregateMagnitude(A->a[k]) + size + d)))
+      return 1;
+  }
+  return 0;
 }
 
 /* Adds the findings of a row that is too long for levels: whether one can divide by its diagonal entry, and its
    length. It counts as a row that is not zero, as if the other entries had the sum 1 */
 BAI_INLINE void BAILookAtLongRow(const BAIRows *A, BAIIndex row, BAIFindings *found)
 {
-  const BAIScalar d = BAIEntry(A, row, row);
+  const BAIIndex  place = BAIPlaceOf(A, row, row);
+  const BAIScalar d     = place < 0 ? 0 : A->a[place];
 
-  BAILookAtRow(A, row, d, 1, d, 0, found);
+  BAILookAtSums(A, row, d, 1, d, found);
 }
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
 
-/* Turns the findings of n rows into info and the overcorrection factor over. With parameter like, what decides on the
+/* Turns the findings of n rows into info and the overcorrection factor over. differs: some a_ij differs from conj(a_ji)
+   by more than rounding. With parameter like, what decides on the
    course of a cycle is as there: Hermitian or not, and the sign. BAI_ERR_DIAGONAL if a row is bad */
-BAIStatus BAITakeFindings(const BAIFindings *, const BAILevelsParameters *, BAIInt n, BAILevelsInfo *, BAIReal *over);
+BAIStatus BAITakeFindings(const BAIFindings *, int differs, const BAILevelsParameters *, BAIInt n, BAILevelsInfo *,
+                          BAIReal *over);
 
 #if defined(__cplusplus)
 }

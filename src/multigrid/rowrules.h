@@ -8,28 +8,17 @@
 #include "../common/damping.h"
 #include "../common/rows.h"
 
-/* Returns the diagonal entry of a row, or 0 if it is missing; in sum the sum of the magnitudes of the others, and in
-   total the sum of all entries */
-BAI_INLINE BAIScalar BAIDiagonalAndTotal(const BAIRows *A, BAIIndex row, BAIReal *sum, BAIScalar *total)
+/* Returns the diagonal entry of a row, or 0 if it is missing; in sum the sum of the magnitudes of the others */
+BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
 {
   BAIScalar d = 0;
 
-  *sum   = 0;
-  *total = 0;
+  *sum = 0;
   for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) {
-    *total += A->a[k];
     if (A->j[k] == row) d += A->a[k];
     else *sum += BAIAggregateMagnitude(A->a[k]);
   }
   return d;
-}
-
-/* The same without the sum of all entries */
-BAI_INLINE BAIScalar BAIDiagonal(const BAIRows *A, BAIIndex row, BAIReal *sum)
-{
-  BAIScalar total;
-
-  return BAIDiagonalAndTotal(A, row, sum, &total);
 }
 
 /* Whether a row has couplings: entries besides the diagonal that are not zero */
@@ -40,8 +29,9 @@ BAI_INLINE int BAIIsCoupled(const BAIRows *A, BAIIndex row)
   return 0;
 }
 
-/* Returns the entry of a row in a column, or 0 if it is missing. The columns of a row may be in any order */
-BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
+/* Returns the place of the entry of a row in a column, or -1 if it is missing. The columns of a row may be in any
+   order */
+BAI_INLINE BAIIndex BAIPlaceOf(const BAIRows *A, BAIIndex row, BAIIndex col)
 {
   enum {
     FEW = 8 /* number of entries that are searched one by one */
@@ -55,10 +45,27 @@ BAI_INLINE BAIScalar BAIEntry(const BAIRows *A, BAIIndex row, BAIIndex col)
     else low = middle;
   }
   for (; low < high; low++)
-    if (A->j[low] == col) return A->a[low];
+    if (A->j[low] == col) return low;
   for (BAIIndex k = A->i[row]; k < A->i[row + 1]; k++) /* if they do not */
-    if (A->j[k] == col) return A->a[k];
-  return 0;
+    if (A->j[k] == col) return k;
+  return -1;
+}
+
+/* Returns the place of a_ji for entry k of a row i, whose column j is no ghost, or -1 if it is missing. In the middle
+   of a grid it is as far from the end of row j as a_ij is from the begin of row i, so that place is looked at first */
+BAI_INLINE BAIIndex BAIOppositePlace(const BAIRows *A, BAIIndex i, BAIIndex k)
+{
+  const BAIIndex j = A->j[k], guess = A->i[j + 1] - 1 - (k - A->i[i]);
+
+  return guess >= A->i[j] && A->j[guess] == i ? guess : BAIPlaceOf(A, j, i);
+}
+
+/* Returns a_ji, or 0 if it is missing */
+BAI_INLINE BAIScalar BAIOpposite(const BAIRows *A, BAIIndex i, BAIIndex k)
+{
+  const BAIIndex place = BAIOppositePlace(A, i, k);
+
+  return place < 0 ? 0 : A->a[place];
 }
 
 /* Stores an entry of a row that begins at begin and has entries up to at, in ascending order of columns */
@@ -105,23 +112,14 @@ BAI_INLINE void BAIStoreRowOfLevel(const BAIRows *A, const BAIPart *part, const 
   part->i[row] = part->before + end;
 }
 
-/* Returns a_ji for entry k of a row i, whose column j is no ghost. In the middle of a grid it is as far from the end of
-   row j as a_ij is from the begin of row i, so that place is looked at first */
-BAI_INLINE BAIScalar BAIOpposite(const BAIRows *A, BAIIndex i, BAIIndex k)
+/* Adds a coupling of magnitude w along direction d to look. d must be known to the compiler, so that a device keeps the
+   sums in registers */
+BAI_INLINE void BAIGridAdd(BAIGridLook *look, int d, double w)
 {
-  const BAIIndex j = A->j[k], guess = A->i[j + 1] - 1 - (k - A->i[i]);
-
-  return guess >= A->i[j] && A->j[guess] == i ? A->a[guess] : BAIEntry(A, j, i);
-}
-
-/* Adds a coupling of magnitude w along direction d to look, if is. d must be known to the compiler, so that a device
-   keeps the sums in registers */
-BAI_INLINE void BAIGridAdd(BAIGridLook *look, int d, int is, double w)
-{
-  look->sum[d] += is ? w : 0;
-  look->count[d] += is;
-  look->least[d] = is && w < look->least[d] ? w : look->least[d];
-  look->most[d]  = is && w > look->most[d] ? w : look->most[d];
+  look->sum[d] += w;
+  look->count[d]++;
+  look->least[d] = w < look->least[d] ? w : look->least[d];
+  look->most[d]  = w > look->most[d] ? w : look->most[d];
 }
 
 /* The factor of the couplings of a row: with several fields, which may have different units, it makes the largest 1 */
@@ -155,9 +153,9 @@ BAI_INLINE void BAIGridLookAt(const BAIRows *A, const BAINumbering *grid, BAIInd
     if (A->j[k] >= A->n || !BAIGridIsOneField(grid, row, A->j[k])) continue;
     if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look->other = 1;
     axis = BAIGridAxis(offset);
-    BAIGridAdd(look, 0, axis == 0, w);
-    BAIGridAdd(look, 1, axis == 1, w);
-    BAIGridAdd(look, 2, axis == 2, w);
+    if (axis == 0) BAIGridAdd(look, 0, w);
+    else if (axis == 1) BAIGridAdd(look, 1, w);
+    else if (axis == 2) BAIGridAdd(look, 2, w);
   }
   look->alone += !coupled;
 }
@@ -325,13 +323,9 @@ BAI_INLINE BAIScalar BAISoftenedEntry(const BAIRows *C, const BAISides *s, const
   if (other == c || over == 1) return C->a[k];
   if (other >= C->n) back = s->back[k];
   else {
-    for (BAIIndex low = C->i[other], high = C->i[other + 1]; low < high;) {
-      const BAIIndex middle = low + (high - low) / 2;
+    const BAIIndex place = BAIOppositePlace(C, c, k);
 
-      if (C->j[middle] == c) back = s->touch[middle];
-      if (C->j[middle] < c) low = middle + 1;
-      else high = middle;
-    }
+    if (place >= 0) back = s->touch[place];
   }
   return BAISoftened(C->a[k], s->entries[k], &s->side[c], s->touch[k], two, back, over);
 }

@@ -2,14 +2,14 @@
 #include "findings.h"
 #include <stdlib.h>
 
-BAIStatus BAITakeFindings(const BAIFindings *found, const BAILevelsParameters *p, BAIInt n, BAILevelsInfo *info,
-                          BAIReal *over)
+BAIStatus BAITakeFindings(const BAIFindings *found, int differs, const BAILevelsParameters *p, BAIInt n,
+                          BAILevelsInfo *info, BAIReal *over)
 {
   BAIStatus     status = BAIStatusOf(BAI_OK);
   BAILevelsInfo like;
 
-  info->negative  = found->other && !found->opposite;
-  info->hermitian = !found->other || info->negative;
+  info->negative  = !differs && found->other && !found->opposite;
+  info->hermitian = !differs && (!found->other || info->negative);
   if (p->like) {
     BAILevelsInfoGet(p->like, &like);
     info->negative  = like.negative;

@@ -9,7 +9,8 @@ enum {
   THREADS     = 256,
   MERGE_LANES = 4,   /* threads that copy a row */
   TEAM        = 4,   /* lanes that examine a row together, if rows have on average more than */
-  TEAM_ROW    = 16,  /* this number of entries; otherwise one does */
+  TEAM_ROW    = 16,  /* this number of entries; otherwise one does, */
+  LONG_ROW    = 256, /* but a warp examines each row of more entries than this */
   PAST_END    = 1024 /* kernels count entries up to less than this number behind the last one */
 };
 
@@ -126,68 +127,72 @@ struct FindingsTogether {
   }
 };
 
-/* How rows are examined: first global row of this rank and global numbers of ghosts; whether a_ji is looked up; see
-   BAILevelsLongest() */
+/* How rows are examined: by teams of this number of lanes, but by warps if they have more than LONG_ROW entries; first
+   global row of this rank and global numbers of ghosts; see BAILevelsLongest() */
 struct How {
+  int           lanes;
   BAIInt        begin;
   const BAIInt *ghost;
-  int           search;
   BAIInt        longest;
 };
 
-/* Examines a row by each team of LANES lanes, or none if row is -1. All lanes of a warp call this together */
-template <int LANES>
-static __device__ inline void LookAtRow(const BAIRows &A, const How &how, int row, BAIFindings &mine)
+/* Calls use(row, lanes) for all rows, where row is the same in a team of lanes, or -1 for a team without a row; a warp
+   calls it for as many rows as it has teams. too_long(row) is called for rows of more than how.longest entries */
+template <typename Use, typename TooLong>
+static __device__ inline void WithRows(const BAIRows &A, const How &how, const Use &use, const TooLong &too_long)
 {
-  const int lane = (int)threadIdx.x % BAI_LANES;
-  BAIReal   sum  = 0;
-  BAIScalar d = 0, total = 0;
-  int       one = 0;
-
-  if (row >= 0) {
-    d   = BAIDiagonalAndTotal(&A, row, &sum, &total);
-    one = BAILookAtEntries(&A, how.begin, how.ghost, row, sum + BAIAggregateMagnitude(d), lane % LANES, LANES,
-                           how.search, &mine);
-  }
-  if (LANES > 1) one = (__ballot_sync(~0u, one) >> lane & ~0u >> (BAI_LANES - LANES)) != 0;
-  if (row >= 0 && lane % LANES == 0) BAILookAtRow(&A, row, d, sum, total, one, &mine);
-}
-
-/* Examines all rows, a team of lanes each or a warp for long rows, and sets *all to the findings; findings and arrived
-   are parameters of BAIJoin() */
-template <int LANES>
-static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, How how, BAIFindings *findings,
-                                                                   unsigned *arrived, BAIFindings *all)
-{
-  enum {
-    LONG_ROW = 256 /* rows with more entries are shared by a warp */
-  };
-  const int       lane = (int)threadIdx.x % BAI_LANES, rows = BAI_LANES / LANES;
-  const long long step = gridDim.x * (long long)blockDim.x / LANES;
-  BAIFindings     mine = BAIFindingsNone(A.n);
+  const int       lane = (int)threadIdx.x % BAI_LANES, rows = BAI_LANES / how.lanes;
+  const long long step = gridDim.x * (long long)blockDim.x / how.lanes;
 
   for (long long base = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES * rows; base < A.n;
        base += step) {
-    const int  row      = (int)base + lane / LANES;
-    const int  length   = row < A.n ? A.i[row + 1] - A.i[row] : 0;
-    const bool too_long = length > how.longest, is_long = length > LONG_ROW && !too_long;
+    const int  row    = (int)base + lane / how.lanes;
+    const int  length = row < A.n ? A.i[row + 1] - A.i[row] : 0;
+    const bool skip = length > how.longest, is_long = length > LONG_ROW && !skip;
 
-    LookAtRow<LANES>(A, how, row < A.n && !is_long && !too_long ? row : -1, mine);
-    if (too_long && lane % LANES == 0) BAILookAtLongRow(&A, row, &mine);
-    for (unsigned rest = __ballot_sync(~0u, is_long && lane % LANES == 0); rest; rest &= rest - 1)
-      LookAtRow<BAI_LANES>(A, how, (int)base + (__ffs((int)rest) - 1) / LANES, mine);
+    use(row < A.n && !is_long && !skip ? row : -1, how.lanes);
+    if (skip && lane % how.lanes == 0) too_long(row);
+    for (unsigned rest = __ballot_sync(~0u, is_long && lane % how.lanes == 0); rest; rest &= rest - 1)
+      use((int)base + (__ffs((int)rest) - 1) / how.lanes, (int)BAI_LANES);
   }
+}
+
+/* Examines all rows and sets *all to the findings; findings and arrived are parameters of BAIJoin() */
+static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, How how, BAIFindings *findings,
+                                                                   unsigned *arrived, BAIFindings *all)
+{
+  BAIFindings mine = BAIFindingsNone(A.n);
+
+  WithRows(
+    A, how,
+    [&](int row, int lanes) {
+      if (row >= 0) BAILookAtRow(&A, how.begin, how.ghost, row, (int)threadIdx.x % lanes, lanes, &mine);
+    },
+    [&](int row) { BAILookAtLongRow(&A, row, &mine); });
   BAIJoin<BAIFindings, FindingsTogether>(mine, findings, arrived, all);
 }
 
-/* Examines the matrix and copies the findings to the host */
-static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *found)
+/* Sets *differs to 1 if BAIDiffersFromMirror() is so for a row; once it is, no more rows are compared */
+static __global__ __launch_bounds__(BAI_JOIN_THREADS) void Differs(BAIRows A, How how, int *differs)
 {
-  const bool   teams  = A.nnz > (int64_t)TEAM_ROW * A.n;
-  const int    blocks = BAIJoinBlocks(state, (long long)A.n * (teams ? TEAM : 1));
+  WithRows(
+    A, how,
+    [&](int row, int lanes) {
+      if (row < 0 || *(volatile int *)differs) return;
+      if (BAIDiffersFromMirror(&A, row, (int)threadIdx.x % lanes, lanes)) *(volatile int *)differs = 1;
+    },
+    [](int) {});
+}
+
+/* Examines the matrix and copies the findings to the host. differs: some a_ij differs from conj(a_ji) by more than
+   rounding */
+static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *found, int *differs)
+{
+  const int    lanes  = A.nnz > (int64_t)TEAM_ROW * A.n ? (int)TEAM : 1;
+  const int    blocks = BAIJoinBlocks(state, (long long)A.n * lanes);
   BAIRoom      room, ghost_room;
   BAIFindings *device;
-  How          how = {state->p.first, NULL, !state->p.like, BAILevelsLongest(&state->p)};
+  How          how = {lanes, state->p.first, NULL, BAILevelsLongest(&state->p)};
   BAIInt      *ghost;
 
   BAITry(room.Get(state, (size_t)blocks + 1, &device));
@@ -197,12 +202,18 @@ static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *fou
                             state->s.stream));
     how.ghost = ghost;
   }
-  (teams ? Look<TEAM> : Look<1>)<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device + 1,
-                                                                                             state->joined, device);
+  Look<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device + 1, state->joined, device);
   CUDATry(cudaGetLastError());
   BAITry(BAIDownload(&state->s, 1, device, found));
   found->pattern += BAIHash((uint64_t)A.n);
-  return BAIStatusOf(BAI_OK);
+  *differs = 0;
+  if (state->p.like || !BAIMustCompare(found)) return BAIStatusOf(BAI_OK);
+  int *const on_device = reinterpret_cast<int *>(device);
+
+  CUDATry(cudaMemsetAsync(on_device, 0, sizeof(*on_device), state->s.stream));
+  Differs<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, on_device);
+  CUDATry(cudaGetLastError());
+  return BAIDownload(&state->s, 1, on_device, differs);
 }
 
 /* Replaces the values of the finest matrix by -A if its diagonal is negative; the caller's values do not change */
@@ -233,16 +244,17 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, BAIFindin
 {
   BAIMatrix      staged = *matrix;
   BAIRows *const A      = &state->level[0].A;
+  int            differs;
 
   BAITry(Stage(state, &staged));
   BAITry(Take(state, &staged, A));
-  BAITry(LookAt(state, *A, found));
+  BAITry(LookAt(state, *A, found, &differs));
   if (state->kept && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern          = found->pattern;
   state->rows_known       = false;
   state->alike            = {};
   state->level[0].longest = found->longest;
-  BAITry(BAITakeFindings(found, &state->p, matrix->n, &state->info, &state->over));
+  BAITry(BAITakeFindings(found, differs, &state->p, matrix->n, &state->info, &state->over));
   const bool fits = found->most <= found->least * BAI_LEVELS_SINGLE_RANGE &&
     (state->p.single != BAI_SINGLE_HERMITIAN || state->info.hermitian);
   const int single = state->p.single > 0 || (state->p.single < 0 && fits);

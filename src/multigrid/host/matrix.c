@@ -43,7 +43,7 @@ static BAIStatus Copy(BAILevelsState state, const BAIMatrix *M)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Examines all rows. a_ji is not looked up for levels with parameter like */
+/* Examines all rows */
 static BAIFindings Look(BAILevelsState state, const BAIRows *A)
 {
   const BAIInt longest = BAILevelsLongest(&state->p);
@@ -55,18 +55,8 @@ static BAIFindings Look(BAILevelsState state, const BAIRows *A)
 
 #pragma omp for schedule(static)
     for (BAIInt row = 0; row < A->n; row++) {
-      BAIReal   sum;
-      BAIScalar d, total;
-
-      if (A->i[row + 1] - A->i[row] > longest) {
-        BAILookAtLongRow(A, row, &mine);
-        continue;
-      }
-      d = BAIDiagonalAndTotal(A, row, &sum, &total);
-      BAILookAtRow(A, row, d, sum, total,
-                   BAILookAtEntries(A, state->p.first, state->p.ghost, row, sum + BAIAggregateMagnitude(d), 0, 1,
-                                    !state->p.like, &mine),
-                   &mine);
+      if (A->i[row + 1] - A->i[row] > longest) BAILookAtLongRow(A, row, &mine);
+      else BAILookAtRow(A, state->p.first, state->p.ghost, row, 0, 1, &mine);
     }
 #pragma omp critical(BAILook)
     all = BAIFindingsTogether(&all, &mine);
@@ -74,17 +64,31 @@ static BAIFindings Look(BAILevelsState state, const BAIRows *A)
   return all;
 }
 
+/* Whether some a_ij differs from conj(a_ji) by more than rounding; rows too long for levels are left out */
+static int Differs(BAILevelsState state, const BAIRows *A)
+{
+  const BAIInt longest = BAILevelsLongest(&state->p);
+  int          differs = 0;
+
+#pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) reduction(|| : differs)
+  for (BAIInt row = 0; row < A->n; row++)
+    differs = differs || (A->i[row + 1] - A->i[row] <= longest && BAIDiffersFromMirror(A, row, 0, 1));
+  return differs;
+}
+
 /* Sets the finest matrix, pattern, info and over. BAI_ERR_PATTERN if levels were made for another one */
 BAIStatus BAIHostTake(BAILevelsState state, const BAIMatrix *matrix)
 {
-  BAIFindings found;
+  const BAIRows *A = &state->level[0].A;
+  BAIFindings    found;
 
   BAITry(Copy(state, matrix));
-  found = Look(state, &state->level[0].A);
+  found = Look(state, A);
   found.pattern += BAIHash((uint64_t)matrix->n);
   if (state->levels && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern = found.pattern;
-  return BAITakeFindings(&found, &state->p, matrix->n, &state->info, &state->over);
+  return BAITakeFindings(&found, !state->p.like && BAIMustCompare(&found) && Differs(state, A), &state->p, matrix->n,
+                         &state->info, &state->over);
 }
 
 BAIStatus BAIHostTakeSign(BAILevelsState state)
