@@ -17,7 +17,8 @@ enum {
      of devices of compute capability 8.6 */
   MANY     = sizeof(BAIScalar) > 8 ? 24 : 32,
   FEW_ROWS = 224, /* all rows are long if there are fewer rows of C for each multiprocessor, */
-  MEMBERS  = 32   /* or if aggregates have more members, as a set of them has this number of bits */
+  MEMBERS  = 32,  /* or if aggregates have more members, as a set of them has this number of bits */
+  MOVERS   = 4    /* lanes that read or write the numbers of a row of C together */
 };
 
 /* The list of a thread in shared memory, whose numbers follow at the distance of the block's threads: columns and their
@@ -33,60 +34,34 @@ static size_t BytesOf(const BAIProduct &p, int width)
 {
   const size_t ints = p.sides.side ? p.ghosts ? 4 : 3 : 1;
 
-  return (size_t)THREADS * (size_t)width * (sizeof(BAIScalar) + ints * sizeof(int));
+  return (size_t)THREADS * (size_t)width * ((p.sums ? sizeof(BAIScalar) : 0) + ints * sizeof(int));
 }
 
-/* This thread's list in the shared memory of its block */
-static __device__ inline List ListAt(unsigned char *memory, int width)
+/* The list of thread t in the shared memory of its block */
+static __device__ inline List ListOf(const BAIProduct &p, unsigned char *memory, int width, int t)
 {
-  BAIScalar *const sum    = reinterpret_cast<BAIScalar *>(memory) + threadIdx.x;
-  int *const       column = reinterpret_cast<int *>(reinterpret_cast<BAIScalar *>(memory) + width * THREADS);
+  BAIScalar *const sum = reinterpret_cast<BAIScalar *>(memory) + t;
+  int *const column = reinterpret_cast<int *>(reinterpret_cast<BAIScalar *>(memory) + (p.sums ? width * THREADS : 0));
 
-  return {sum, column + threadIdx.x, column + threadIdx.x + width * THREADS,
-          reinterpret_cast<unsigned *>(column + threadIdx.x + 2 * width * THREADS),
-          reinterpret_cast<unsigned *>(column + threadIdx.x + 3 * width * THREADS)};
+  return {sum, column + t, column + t + width * THREADS, reinterpret_cast<unsigned *>(column + t + 2 * width * THREADS),
+          reinterpret_cast<unsigned *>(column + t + 3 * width * THREADS)};
 }
 
-/* A row of C under construction: the number of its columns, and the sum and number of the entries between different
-   members of the aggregate */
-struct Row {
-  BAIReal inner;
-  int     c, used, inside;
-};
-
-/* Adds an entry of a row of A, the one of this member, to a row of C. Returns whether the list has room for it */
-static __device__ inline bool Add(const BAIProduct &p, const List &list, int width, int member, int row, int j,
-                                  int column, BAIScalar a, Row *to)
+/* The place in a list of used columns of this one, or the place behind the last one */
+static __device__ inline int PlaceOf(const int *list, int used, int column)
 {
-  const BAIScalar value = BAIValueOf(p, a);
-  const int       used  = to->used * THREADS;
-  int             u     = used;
+  const int end   = used * THREADS;
+  int       place = end;
 
-  for (int first = 0; first < used && u == used; first += AT_ONCE * THREADS) {
+  for (int first = 0; first < end && place == end; first += AT_ONCE * THREADS) {
 #pragma unroll
     for (int l = 0; l < AT_ONCE; l++) {
       const int at = first + l * THREADS;
 
-      if (list.column[at] == column && at < used) u = at; /* columns behind the last one are not defined */
+      if (list[at] == column && at < end) place = at; /* columns behind the last one are not defined */
     }
   }
-  if (u == used) {
-    if (to->used == width) return false;
-    to->used++;
-    list.column[u] = column;
-    list.sum[u]    = 0;
-    if (p.sides.side) list.members[u] = list.entries[u] = 0;
-    if (p.sides.side && p.ghosts) list.ghosts[u] = 0;
-  }
-  list.sum[u] += value;
-  if (!p.sides.side) return true;
-  list.entries[u]++;
-  list.members[u] |= 1u << member;
-  if (p.ghosts) list.ghosts[u] |= BAIBitOf(p, j);
-  if (column != to->c || j == row) return true;
-  to->inner += BAIAggregateMagnitude(value);
-  to->inside++;
-  return true;
+  return place;
 }
 
 /* A member of an aggregate: its row of A, and the places of the entries */
@@ -103,132 +78,141 @@ static __device__ inline Member MemberAt(const BAIProduct &p, int at, int end)
   return {row, p.A.i[row], p.A.i[row + 1]};
 }
 
-/* Adds the entries of a member of this number. Returns whether the list had room for its columns */
-static __device__ inline bool AddRow(const BAIProduct &p, const List &list, int width, int number, const Member &of,
-                                     Row *to)
+/* Calls use(number of the member, its row, j, column of C, a_ij) for the entries of the members of an aggregate, in
+   order, until it returns false; a is 0 unless values are read */
+template <bool VALUES, typename Use>
+static __device__ inline void WithEntries(const BAIProduct &p, const BAIRange &of, const Use &use)
 {
-  for (int k = of.begin; k < of.end; k += READ) {
-    int       j[READ], column[READ];
-    BAIScalar a[READ];
+  Member next = MemberAt(p, of.begin, of.end);
+
+  for (int l = of.begin; l < of.end; l++) {
+    const Member now = next;
+
+    next = MemberAt(p, l + 1, of.end); /* is read while the entries of this one are used */
+    for (int k = now.begin; k < now.end; k += READ) {
+      int       j[READ], column[READ];
+      BAIScalar a[READ];
 
 #pragma unroll
-    for (int l = 0; l < READ; l++) {
-      j[l] = k + l < of.end ? p.A.j[k + l] : -1;
-      a[l] = k + l < of.end && p.sums ? p.A.a[k + l] : BAIScalar(0);
+      for (int r = 0; r < READ; r++) {
+        j[r] = k + r < now.end ? p.A.j[k + r] : -1;
+        a[r] = VALUES && k + r < now.end ? p.A.a[k + r] : BAIScalar(0);
+      }
+#pragma unroll
+      for (int r = 0; r < READ; r++) column[r] = BAIColumnOf(p, j[r]);
+#pragma unroll
+      for (int r = 0; r < READ; r++)
+        if (column[r] >= 0 && !use(l - of.begin, now.row, j[r], column[r], a[r])) return;
     }
-#pragma unroll
-    for (int l = 0; l < READ; l++) column[l] = BAIColumnOf(p, j[l]);
-#pragma unroll
-    for (int l = 0; l < READ; l++)
-      if (column[l] >= 0 && !Add(p, list, width, number, of.row, j[l], column[l], a[l], to)) return false;
-  }
-  return true;
-}
-
-/* Stores a row in p.staged with ascending columns */
-static __device__ inline void Store(const BAIProduct &p, const List &list, const Row &row)
-{
-  for (int u = 0; u < row.used; u++) {
-    const int column = list.column[u * THREADS];
-    long long to     = row.c;
-
-    for (int v = 0; v < row.used; v++) to += list.column[v * THREADS] < column ? p.m : 0;
-    p.staged.j[to] = column;
-    if (p.sums) p.staged.a[to] = list.sum[u * THREADS];
-    if (!p.sides.side) continue;
-    p.staged.entries[to] = list.entries[u * THREADS];
-    p.staged.touch[to]   = __popc(list.members[u * THREADS]);
-    if (p.ghosts) p.staged.back[to] = __popc(list.ghosts[u * THREADS]);
   }
 }
 
-/* Makes the rows of C with at most width columns, and lists the others, by a thread each */
-static __global__ __launch_bounds__(THREADS) void MakeShort(BAIProduct p, int width)
+/* Finds the columns of the rows of C, by a thread each: stores the ascending columns of a row with at most width ones,
+   and lists the other rows */
+static __global__ __launch_bounds__(THREADS) void FindShort(BAIProduct p, int width)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const int                                     c    = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const List                                    list = ListAt(shared, width);
-  const BAIRange                                of   = c < p.m ? BAIMembersAt(p.members, c) : BAIRange{};
-  Row                                           row  = {0, c};
+  int *const                                    list = reinterpret_cast<int *>(shared) + threadIdx.x;
+  int                                           used = 0;
   bool                                          fits = c < p.m;
-  Member                                        next = MemberAt(p, of.begin, of.end);
 
-  for (int l = of.begin; l < of.end && fits; l++) {
-    const Member now = next;
+  if (c < p.m)
+    WithEntries<false>(p, BAIMembersAt(p.members, c), [&](int, int, int, int column, BAIScalar) {
+      const int u = PlaceOf(list, used, column);
 
-    next = MemberAt(p, l + 1, of.end); /* is read while the entries of this one are added */
-    fits = AddRow(p, list, width, l - of.begin, now, &row);
+      if (u < used * THREADS) return true;
+      if (used == width) return fits = false;
+      list[u] = column;
+      used++;
+      return true;
+    });
+  for (int u = 0; u < used && fits; u++) {
+    const int column = list[u * THREADS];
+    long long to     = c;
+
+    for (int v = 0; v < used; v++) to += list[v * THREADS] < column ? p.m : 0;
+    p.staged[to] = column;
   }
-  if (c < p.m) p.count[c] = fits ? row.used : 0;
-  if (fits) Store(p, list, row);
-  else if (c < p.m) p.longs[atomicAdd(&p.found->longs, 1)] = c;
-  if (fits && p.sides.side) p.sides.side[c] = BAISideOf(of.end - of.begin, row.inner, row.inside);
-  const int all = __reduce_add_sync(~0u, fits ? row.used : 0), most = __reduce_max_sync(~0u, fits ? row.used : 0);
+  if (c < p.m) p.count[c] = fits ? used : 0;
+  if (c < p.m && !fits) p.longs[atomicAdd(&p.found->longs, 1)] = c;
+  const int all = __reduce_add_sync(~0u, fits ? used : 0), most = __reduce_max_sync(~0u, fits ? used : 0);
 
   if (threadIdx.x % BAI_LANES) return;
   atomicAdd(&p.found->columns, (unsigned long long)all);
   BAIRaiseTo(&p.found->longest, most);
 }
 
-enum {
-  MOVERS = 8,          /* lanes that write the numbers of a row together */
-  APART  = THREADS + 4 /* distance of the numbers of a row in shared memory, at which a warp reads from all banks */
-};
-
-/* The threads of a block move the numbers of the block's rows to their places. Each thread reads the used numbers of
-   its own row, so neighboring threads read neighboring numbers. Then each team of MOVERS threads writes whole rows.
-   begin has the first place of each row */
-template <typename T>
-static __device__ inline void Move(const BAIProduct &p, int width, int used, const int *begin, T *shared, const T *from,
-                                   T *to)
+/* Calls use(place in C, list of the row, place in the list) for the entries of the rows of this block, by MOVERS
+   threads for a row, so that they read or write numbers beside each other. begin has the first place of each row */
+template <typename Use>
+static __device__ inline void WithPlaces(const BAIProduct &p, unsigned char *shared, int width, const int *begin,
+                                         const Use &use)
 {
-  const int t = (int)threadIdx.x, lane = t % MOVERS, c = (int)blockIdx.x * THREADS + t;
+  const int t = (int)threadIdx.x;
 
-  for (int first = 0; first < used; first += AT_ONCE) {
-    T number[AT_ONCE];
-
-#pragma unroll
-    for (int l = 0; l < AT_ONCE; l++)
-      if (first + l < used) number[l] = from[(long long)(first + l) * p.m + c];
-#pragma unroll
-    for (int l = 0; l < AT_ONCE; l++)
-      if (first + l < used) shared[(first + l) * APART + t] = number[l];
-  }
-  __syncthreads();
   for (int row = t / MOVERS; row < THREADS; row += THREADS / MOVERS) {
-    const int count = begin[row + 1] - begin[row];
+    const int  count = begin[row + 1] - begin[row];
+    const List list  = ListOf(p, shared, width, row);
 
-    for (int u = lane; u < count && count <= width; u += MOVERS) to[begin[row] + u] = shared[u * APART + row];
+    for (int u = t % MOVERS; u < count && count <= width; u += MOVERS) use(begin[row] + u, list, u * THREADS);
   }
-  __syncthreads();
 }
 
-/* Moves short rows to their places in C */
-static __global__ __launch_bounds__(THREADS) void PlaceShort(BAIProduct p, int width)
+/* Makes the rows of C with at most width columns, by a thread each. Their columns are staged or, if p.staged is NULL,
+   in C, and then the other rows are listed */
+static __global__ __launch_bounds__(THREADS) void SumShort(BAIProduct p, int width)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ int                                begin[THREADS + 1];
-  BAIScalar *const                              numbers = reinterpret_cast<BAIScalar *>(shared);
-  int *const                                    ints    = reinterpret_cast<int *>(shared);
   const int                                     t = (int)threadIdx.x, c = (int)blockIdx.x * THREADS + t;
+  const List                                    list   = ListOf(p, shared, width, t);
+  BAIReal                                       inner  = 0;
+  int                                           inside = 0;
 
   begin[t] = p.C.i[c < p.m ? c : p.m];
   if (t == THREADS - 1) begin[THREADS] = p.C.i[c + 1 < p.m ? c + 1 : p.m];
   __syncthreads();
   const int count = begin[t + 1] - begin[t], used = count > width ? 0 : count;
 
-  Move(p, width, used, begin, ints, p.staged.j, p.C.j);
-  if (p.sums) Move(p, width, used, begin, numbers, p.staged.a, p.C.a);
-  if (!p.sides.side) return;
-  Move(p, width, used, begin, ints, p.staged.entries, p.sides.entries);
-  Move(p, width, used, begin, ints, p.staged.touch, p.sides.touch);
-  if (p.ghosts) Move(p, width, used, begin, ints, p.staged.back, p.sides.back);
-}
+  if (!p.staged) WithPlaces(p, shared, width, begin, [&](int at, const List &l, int u) { l.column[u] = p.C.j[at]; });
+  for (int u = 0; u < used * THREADS; u += THREADS) {
+    if (p.staged) list.column[u] = p.staged[(long long)(u / THREADS) * p.m + c];
+    if (p.sums) list.sum[u] = 0;
+    if (p.sides.side) list.members[u] = list.entries[u] = 0;
+    if (p.sides.side && p.ghosts) list.ghosts[u] = 0;
+  }
+  if (!p.staged && count > width) p.longs[atomicAdd(&p.found->longs, 1)] = c;
+  __syncthreads();
+  if (c < p.m && count <= width && p.sums) {
+    const BAIRange of = BAIMembersAt(p.members, c);
 
-/* Work space of a product */
-struct Space {
-  BAIRoom numbers, sums;
-};
+    WithEntries<true>(p, of, [&](int member, int row, int j, int column, BAIScalar a) {
+      const BAIScalar value = BAIValueOf(p, a);
+      const int       u     = PlaceOf(list.column, used, column);
+
+      list.sum[u] += value;
+      if (!p.sides.side) return true;
+      list.entries[u]++;
+      list.members[u] |= 1u << member;
+      if (p.ghosts) list.ghosts[u] |= BAIBitOf(p, j);
+      if (column != c || j == row) return true;
+      inner += BAIAggregateMagnitude(value);
+      inside++;
+      return true;
+    });
+    if (p.sides.side) p.sides.side[c] = BAISideOf(of.end - of.begin, inner, inside);
+  }
+  __syncthreads();
+  WithPlaces(p, shared, width, begin, [&](int at, const List &l, int u) {
+    if (p.staged) p.C.j[at] = l.column[u];
+    if (p.sums) p.C.a[at] = l.sum[u];
+    if (!p.sides.side) return;
+    p.sides.entries[at] = l.entries[u];
+    p.sides.touch[at]   = __popc(l.members[u]);
+    if (p.ghosts) p.sides.back[at] = __popc(l.ghosts[u]);
+  });
+}
 
 bool BAIHasFewRows(BAILevelsState state, int rows)
 {
@@ -244,27 +228,19 @@ static int WidthOf(BAILevelsState state, const BAIDeviceLevel *L)
   return row <= FEW_ROW ? FEW : MANY;
 }
 
-/* Makes the short rows and finds the long ones, if width is not 0 */
-static BAIStatus MakeShortRows(BAILevelsState state, int width, Space *space, BAIProduct *p)
+/* Gets the work space of a product: with room for the columns of short rows if staged */
+static BAIStatus GetSpace(BAILevelsState state, size_t staged, BAIRoom *room, BAIProduct *p)
 {
-  const size_t m = (size_t)p->m, room_for = m * (size_t)width, arrays = p->sides.side ? p->ghosts ? 4 : 3 : 1;
-  const size_t found = (m + 2) / 2 * 2, behind = found + sizeof(*p->found) / sizeof(int); /* 8-byte alignment */
-  int         *numbers;
+  const size_t m = (size_t)p->m, found = (m + 2) / 2 * 2,
+               behind = found + sizeof(*p->found) / sizeof(int); /* aligned */
+  int *numbers;
 
-  BAITry(space->numbers.Get(state, behind + m + arrays * room_for, &numbers));
-  p->count          = numbers;
-  p->found          = reinterpret_cast<BAIFound *>(numbers + found);
-  p->longs          = numbers + behind;
-  p->staged.j       = p->longs + m;
-  p->staged.entries = p->staged.j + room_for;
-  p->staged.touch   = p->staged.entries + room_for;
-  p->staged.back    = p->staged.touch + room_for;
+  BAITry(room->Get(state, behind + m + staged, &numbers));
+  p->count  = numbers;
+  p->found  = reinterpret_cast<BAIFound *>(numbers + found);
+  p->longs  = numbers + behind;
+  p->staged = staged ? p->longs + m : NULL;
   CUDATry(cudaMemsetAsync(numbers + m, 0, (behind - m) * sizeof(*numbers), state->s.stream));
-  if (!width) return BAIStatusOf(BAI_OK);
-  if (p->sums) BAITry(space->sums.Get(state, room_for, &p->staged.a));
-  BAITry(BAIAllowShared((const void *)MakeShort, BytesOf(*p, width)));
-  MakeShort<<<BAIGrid(p->m, THREADS), THREADS, BytesOf(*p, width), state->s.stream>>>(*p, width);
-  CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
@@ -277,17 +253,22 @@ static BAIStatus SumColumns(BAILevelsState state, const BAIProduct &p, BAIDevice
   return BAIStatusOf(found->columns > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
-/* After MakeShortRows(): counts the columns of the long rows, of which each has at most widest, and sets C->longs to
-   their number. Then allocates and sets the row pointers of C, and sets C->A.nnz and C->longest. width is that of
-   WidthOf(). Waits for the device */
+/* Finds the columns of short rows, and their number for long rows, of which each has at most widest. Allocates and
+   sets the row pointers of C, and sets C->A.nnz, C->longest and C->longs. width is that of WidthOf(). Waits for the
+   device */
 static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int widest, BAIDeviceLevel *C)
 {
   BAIFound found = {0, 0, p.m};
 
-  p.counts = true;
-  p.sums   = false;
+  p.counts     = true;
+  p.sums       = false;
+  p.sides.side = NULL;
   BAITry(BAIKeep(state, (size_t)p.m + 1, &C->A.i));
-  if (width) BAITry(SumColumns(state, p, C, &found));
+  if (width) {
+    FindShort<<<BAIGrid(p.m, THREADS), THREADS, BytesOf(p, width), state->s.stream>>>(p, width);
+    CUDATry(cudaGetLastError());
+    BAITry(SumColumns(state, p, C, &found));
+  }
   C->longs = found.longs;
   if (found.longs) {
     BAITry(BAIMakeLongRows(state, p, {width ? p.longs : NULL, C->longs}, widest));
@@ -332,7 +313,7 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICo
             widest = (int)std::min((long long)L->most * L->longest, (long long)L->m + how.ghosts);
   BAIProduct p     = {L->A,       {},         BAIMembersOf(state, L), L->m,  L->aggregate, how.ghost,
                       how.member, how.ghosts, how.magnitudes,         false, !how.pattern};
-  Space      space;
+  BAIRoom    room;
 
   if (sides) {
     *sides = {};
@@ -343,8 +324,10 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICo
     C->A = {L->m, how.ghosts, 0, C->A.i, C->A.j, C->A.a};
     BAITry(BoundColumns(state, p, widest, C));
   } else {
-    BAITry(MakeShortRows(state, width, &space, &p));
-    if (!C->A.i) {
+    const bool kept = C->A.i != NULL;
+
+    BAITry(GetSpace(state, kept ? 0 : (size_t)L->m * (size_t)width, &room, &p));
+    if (!kept) {
       C->A = {L->m, how.ghosts, 0, NULL, NULL, NULL};
       BAITry(CountColumns(state, p, width, widest, C));
     }
@@ -353,10 +336,12 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICo
   p.C = C->A;
   if (sides) p.sides = *sides;
   if (width) {
-    const size_t bytes = (size_t)width * APART * sizeof(BAIScalar);
+    /* lists as short as possible, so that more thread blocks have room */
+    const int    most  = C->longs ? width : (C->longest + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
+    const size_t bytes = BytesOf(p, most);
 
-    BAITry(BAIAllowShared((const void *)PlaceShort, bytes));
-    PlaceShort<<<BAIGrid(p.m, THREADS), THREADS, bytes, state->s.stream>>>(p, width);
+    BAITry(BAIAllowShared((const void *)SumShort, bytes));
+    SumShort<<<BAIGrid(p.m, THREADS), THREADS, bytes, state->s.stream>>>(p, most);
   }
   CUDATry(cudaGetLastError());
   return BAIMakeLongRows(state, p, {width ? p.longs : NULL, C->longs}, C->longest);

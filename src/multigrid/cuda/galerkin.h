@@ -19,8 +19,8 @@ static __device__ inline void BAIFind(BAIFound *found, int columns)
   BAIRaiseTo(&found->longest, columns);
 }
 
-/* A product. Short rows of C are made first and stored in staged, where column number u of row c is at u*m + c, until
-   their places in C are known; long rows are counted first */
+/* A product. Columns are found before values: those of short rows are stored in staged, where column number u of row c
+   is at u*m + c, until their places in C are known; those of long rows are counted. If C has columns, staged is NULL */
 struct BAIProduct {
   BAIRows    A, C;
   BAIMembers members;
@@ -32,10 +32,7 @@ struct BAIProduct {
   int       *count;                      /* m + 1: columns of each row, and 0 */
   int       *longs;                      /* numbers of long rows */
   BAIFound  *found;                      /* NULL: findings are not wanted */
-  struct {
-    int       *j, *entries, *touch, *back;
-    BAIScalar *a;
-  } staged;
+  int       *staged;
 };
 
 /* The column of C that a column of A belongs to, or -1 */
