@@ -200,12 +200,12 @@ bool BAIBlocksAreLookedAt(BAILevelsState state, const BAIDeviceLevel *L)
   return state->single && L->A.n >= BAI_ALIKE_ROWS;
 }
 
-BAIStatus BAILikeBlocks(BAILevelsState state, int count, BAIPlaced *found)
+BAIStatus BAILikeBlocks(BAILevelsState state, int first, int end)
 {
   BAIRoom room;
   Kinds  *kinds;
 
-  for (int l = 0; l < count; l++) {
+  for (int l = first; l < end; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
     if (!L->hash) continue;
@@ -217,7 +217,7 @@ BAIStatus BAILikeBlocks(BAILevelsState state, int count, BAIPlaced *found)
     CUDATry(cudaMemsetAsync(kinds, 0, sizeof(*kinds), state->s.stream));
     FindBlocks<<<BAIGrid(L->blocks, THREADS), THREADS, 0, state->s.stream>>>(L->blocks, L->hash, kinds, L->like);
     CompareBlocks<<<(unsigned)L->blocks, BAI_LEVELS_BLOCK, 0, state->s.stream>>>(view, kinds, L->like,
-                                                                                 &found[l].unlike);
+                                                                                 &state->placed[l].unlike);
     CUDATry(cudaGetLastError());
   }
   return BAIStatusOf(BAI_OK);

@@ -43,6 +43,22 @@ static BAIStatus LookAtRows(BAILevelsState state, const BAIRows &A, const BAINum
   return BAIStatusOf(BAI_OK);
 }
 
+/* Whether the aggregates of a level are checked */
+static bool IsAsked(BAILevelsState state, int level)
+{
+  return BAIFitIsAsked(&state->p, state->levels, state->level[level].m, state->level[level].A.n);
+}
+
+BAIStatus BAIFitGrids(BAILevelsState state, int first, int end)
+{
+  for (int l = first; l < end; l++) {
+    const BAIDeviceLevel *L = &state->level[l];
+
+    if (IsAsked(state, l) && L->box.m[0]) BAITry(LookAtRows(state, L->A, L->grid, &state->placed[l].look));
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIRows &A, const BAINumbering &grid, BAIBox *box, bool *alone)
 {
   BAIRoom      room;
@@ -109,14 +125,8 @@ static __global__ __launch_bounds__(THREADS) void HoldTogether(const Look *level
   if (threadIdx.x % BAI_LANES == 0 && bad) atomicAdd(look.unfit, (unsigned long long)bad);
 }
 
-/* Whether the aggregates of a level are checked */
-static bool IsAsked(BAILevelsState state, int level)
-{
-  return BAIFitIsAsked(&state->p, state->levels, state->level[level].m, state->level[level].A.n);
-}
-
 /* A level for kernels, without leads */
-static Look LookOf(BAILevelsState state, int level, BAIPlaced *found)
+static Look LookOf(BAILevelsState state, int level)
 {
   const BAIDeviceLevel *L     = &state->level[level];
   const bool            boxes = BAIGridHasBoxes(&L->box);
@@ -133,11 +143,11 @@ static Look LookOf(BAILevelsState state, int level, BAIPlaced *found)
     end,
     BAIColumnsOfP(state->p.modes),
     NULL,
-    &found->unfit
+    &state->placed[level].unfit
   };
 }
 
-BAIStatus BAIFitLook(BAILevelsState state, int count, BAIPlaced *found)
+BAIStatus BAIFitLook(BAILevelsState state, int count)
 {
   std::vector<Look> looks((size_t)count);
   BAISpread         rows = {}, aggregates = {};
@@ -150,8 +160,7 @@ BAIStatus BAIFitLook(BAILevelsState state, int count, BAIPlaced *found)
     const BAIDeviceLevel *L = &state->level[l];
 
     if (!IsAsked(state, l)) continue;
-    if (state->kept && L->box.m[0]) BAITry(LookAtRows(state, L->A, L->grid, &found[l].look));
-    const Look look = LookOf(state, l, &found[l]);
+    const Look look = LookOf(state, l);
 
     if (look.first < L->A.n) BAISpreadOver(&rows, l, ((long long)L->A.n - look.first + THREADS - 1) / THREADS);
     if (look.m) BAISpreadOver(&aggregates, l, ((long long)look.m + THREADS - 1) / THREADS);

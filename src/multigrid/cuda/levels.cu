@@ -6,6 +6,10 @@
 static void Destroy(BAILevelsState state)
 {
   (void)cudaStreamSynchronize(state->s.stream); /* kernels may still write to pinned memory */
+  if (state->aside) (void)cudaStreamSynchronize(state->aside);
+  if (state->ended) (void)cudaEventDestroy(state->ended);
+  if (state->begun) (void)cudaEventDestroy(state->begun);
+  if (state->aside) (void)cudaStreamDestroy(state->aside);
   BAIPinnedRestore(state->told);
   BAIChipDestroy(&state->chip);
   BAIDeviceFreeHalos(state);
@@ -21,8 +25,9 @@ static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix)
 
   if (state->p.resident && !BAIChipHasRoom(&state->s, (long long)matrix->n)) return BAIStatusOf(BAI_ERR_CHIP);
   state->levels = 1;
-  BAITry(BAIKeep(state, 1, &state->joined));
-  CUDATry(cudaMemsetAsync(state->joined, 0, sizeof(*state->joined), state->s.stream));
+  BAITry(BAIKeep(state, 2, &state->joined));
+  CUDATry(cudaMemsetAsync(state->joined, 0, 2 * sizeof(*state->joined), state->s.stream));
+  BAITry(BAIKeep(state, BAI_LEVELS_MOST, &state->placed));
   BAITry(BAIDeviceTake(state, matrix, &found));
   BAITry(BAIDeviceFindGrid(state, &state->p, L->A, &L->grid));
   if (state->p.resident && !found.zeros && !state->p.all)
@@ -51,6 +56,48 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   return status;
 }
 
+/* Stores levels first to end - 1 by places, or their new values, and looks for equal blocks and at grids */
+static BAIStatus PlaceRange(BAILevelsState state, int first, int end)
+{
+  BAITry(BAIPlaceLevels(state, first, end));
+  BAITry(BAILikeBlocks(state, first, end));
+  return state->kept ? BAIFitGrids(state, first, end) : BAIStatusOf(BAI_OK);
+}
+
+/* Creates the stream of BAIDeviceAside(), of the lowest priority, so that the small kernels of coarse levels need not
+   wait for the large ones of the finest level */
+static BAIStatus CreateAside(BAILevelsState state)
+{
+  int least, greatest;
+
+  if (state->aside) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  CUDATry(cudaEventCreateWithFlags(&state->begun, cudaEventDisableTiming));
+  CUDATry(cudaEventCreateWithFlags(&state->ended, cudaEventDisableTiming));
+  CUDATry(cudaStreamCreateWithPriority(&state->aside, cudaStreamNonBlocking, least));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceAside(BAILevelsState state)
+{
+  const cudaStream_t stream = state->s.stream;
+  BAIStatus          status;
+
+  if (!state->kept || state->levels != 2) return BAIStatusOf(BAI_OK);
+  BAITry(CreateAside(state));
+  CUDATry(cudaMemsetAsync(state->placed, 0, sizeof(*state->placed), stream));
+  CUDATry(cudaEventRecord(state->begun, stream));
+  CUDATry(cudaStreamWaitEvent(state->aside, state->begun));
+  state->s.stream = state->aside;
+  state->joined++;
+  status = PlaceRange(state, 0, 1);
+  state->joined--;
+  state->s.stream = stream;
+  state->beside   = 1;
+  CUDATry(cudaEventRecord(state->ended, state->aside));
+  return status;
+}
+
 BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
 {
   const BAILevelsParameters *p = &state->p;
@@ -65,6 +112,7 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
     BAIDeviceTakeScale(state);
     BAITry(BAIDeviceTakeSign(state));
   }
+  state->beside = 0;
   if (state->kept) state->levels = 1;
   if (p->fields == 1 || state->kept) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &state->field));
@@ -77,15 +125,15 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
 static BAIStatus Place(BAILevelsState state, int count)
 {
   const BAIDeviceLevel *like = state->p.like ? BAILevelsStateOf(state->p.like)->level : NULL;
-  BAIPlaced             found[BAI_LEVELS_MOST], *on_device;
-  BAIRoom               room;
+  BAIPlaced             found[BAI_LEVELS_MOST];
 
   if (!count) return BAIStatusOf(BAI_OK);
-  BAITry(room.Get(state, (size_t)count, &on_device));
-  BAITry(BAIPlaceLevels(state, count, on_device));
-  BAITry(BAILikeBlocks(state, count, on_device));
-  BAITry(BAIFitLook(state, count, on_device));
-  BAITry(BAIDownload(&state->s, (size_t)count, on_device, found));
+  CUDATry(cudaMemsetAsync(state->placed + state->beside, 0, (size_t)(count - state->beside) * sizeof(*state->placed),
+                          state->s.stream));
+  BAITry(PlaceRange(state, state->beside, count));
+  if (state->beside) CUDATry(cudaStreamWaitEvent(state->s.stream, state->ended));
+  BAITry(BAIFitLook(state, count));
+  BAITry(BAIDownload(&state->s, (size_t)count, state->placed, found));
   for (int l = 0; l < count; l++) {
     BAIDeviceLevel *L = &state->level[l];
 

@@ -212,9 +212,13 @@ struct BAILevelsState_ {
   BAILevelModes     mode, next_mode;   /* during set-up: modes on the last level, and on the next one */
   BAIReal           over, scale;       /* overcorrection factor; power of two that multiplies A in the levels */
   uint64_t          pattern;
-  bool              kept;    /* levels get new values */
-  unsigned         *joined;  /* parameter arrived of BAIJoin() */
-  BAIReal          *factors; /* on the device: factors of r and of z in a cycle */
+  bool              kept;         /* levels get new values */
+  cudaStream_t      aside;        /* stream of BAIDeviceAside(), or NULL before it is needed */
+  int               beside;       /* levels that are stored by places on this stream, 0 or 1 */
+  cudaEvent_t       begun, ended; /* what this stream waits for, and what waits for it */
+  unsigned         *joined;       /* parameter arrived of BAIJoin() on each stream; this is the one of s.stream */
+  BAIPlaced        *placed;       /* on the device: findings of all levels */
+  BAIReal          *factors;      /* on the device: factors of r and of z in a cycle */
   BAILevelsScalars *scalars;
   BAIReal          *partial; /* partial sums of thread blocks */
   BAIReal           tol2;    /* square of the tolerance of the current solve */
@@ -284,17 +288,21 @@ BAIStatus BAIDeviceGhosts(BAIContext *, BAIInt n, const BAIInt *from, BAITempora
 BAIStatus BAIDeviceLookAtFields(const BAIMatrix *, const BAIPoints *, int device, void *stream,
                                 BAIFieldLook *); /* fields.cu */
 
+/* levels.cu: after the second level has its new values, stores those of the finest one by places on a stream of its
+   own, while coarser levels get theirs. Earlier, large kernels of both streams would disturb each other */
+BAIStatus BAIDeviceAside(BAILevelsState);
 /* matrix.cu: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative; choose the
    scale of single precision; find the numbering of a grid */
 BAIStatus BAIDeviceTake(BAILevelsState, const BAIMatrix *, BAIFindings *);
 BAIStatus BAIDeviceTakeSign(BAILevelsState);
 void      BAIDeviceTakeScale(BAILevelsState);
 BAIStatus BAIDeviceFindGrid(BAILevelsState, const BAILevelsParameters *, const BAIRows &, BAINumbering *);
-/* fit.cu: find the box of a grid, and whether some rows have no couplings; look at the fit of the aggregates of the
-   first count levels; take the findings, which are on the host: keep the counts, or with new values compare, giving
-   BAI_ERR_OUTDATED */
+/* fit.cu: find the box of a grid, and whether some rows have no couplings; with new values, look at the grids of levels
+   first to end - 1; look at the fit of the aggregates of the first count levels; take the findings, which are on the
+   host: keep the counts, or with new values compare, giving BAI_ERR_OUTDATED */
 BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, BAIBox *, bool *alone);
-BAIStatus BAIFitLook(BAILevelsState, int count, BAIPlaced *found);
+BAIStatus BAIFitGrids(BAILevelsState, int first, int end);
+BAIStatus BAIFitLook(BAILevelsState, int count);
 BAIStatus BAIFitCompare(BAILevelsState, int count, const BAIPlaced *found);
 /* aggregates.cu: to[i] = k for i < n, or from[k] if from is not NULL, where k is i/rows, modulo fields if that is not
    0; copy n numbers from the host as 32-bit ones */
@@ -314,15 +322,15 @@ BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *,
 void      BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 /* order.cu: number rows by aggregates on all levels */
 BAIStatus BAIDeviceOrder(BAILevelsState);
-/* place.cu: cut blocks and store the matrix of the first count levels by places, or only new values. found, on the
-   device, gets the findings of each level. Allocate vectors of these levels */
-BAIStatus BAIPlaceLevels(BAILevelsState, int count, BAIPlaced *found);
+/* place.cu: store the matrix of levels first to end - 1 by places; without new values, first is 0, and their blocks are
+   cut before. Allocate vectors of the first count levels */
+BAIStatus BAIPlaceLevels(BAILevelsState, int first, int end);
 BAIStatus BAIPlaceVectors(BAILevelsState, int count);
-/* alike.cu: whether equal blocks of a level are looked for; look for them by their hashes, in the first count levels;
+/* alike.cu: whether equal blocks of a level are looked for; look for them by their hashes, in levels first to end - 1;
    whether they are so many that one is read in the place of others; look for equal rows of a matrix. Small levels and
    matrices are left as they are */
 bool      BAIBlocksAreLookedAt(BAILevelsState, const BAIDeviceLevel *);
-BAIStatus BAILikeBlocks(BAILevelsState, int count, BAIPlaced *found);
+BAIStatus BAILikeBlocks(BAILevelsState, int first, int end);
 bool      BAIBlocksAreAlike(const BAIDeviceLevel *, int unlike);
 BAIStatus BAILikeRows(BAILevelsState, const BAIRows &);
 /* invert.cu: invert the last level if it is solved exactly */

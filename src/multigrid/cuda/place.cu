@@ -203,34 +203,35 @@ template <typename T, int LANES>
 static __device__ inline void StoreEntries(const Fill &f, BAIReal scale, const Slot &slot, int p, int first, int last,
                                            bool is, int q, BAIScalar a, Stored<T> *s)
 {
-  const bool diagonal = is && q == p, near = is && !diagonal && q >= first && q < last, far = is && !diagonal && !near;
-  const int  base         = (int)threadIdx.x % BAI_LANES / LANES * LANES;
-  const unsigned team     = LANES == BAI_LANES ? ~0u : ((1u << LANES % BAI_LANES) - 1) << base,
-                 before   = ((1u << threadIdx.x % BAI_LANES) - 1) & team;
-  const unsigned nears    = LANES == 1 ? (unsigned)near << base : __ballot_sync(~0u, near),
-                 fars     = LANES == 1 ? (unsigned)far << base : __ballot_sync(~0u, far);
-  const unsigned  columns = slot.apart ? nears | fars : nears;
-  const BAIReal   size    = near || far ? BAIAggregateMagnitude(a) : 0;
-  const BAIScalar d       = diagonal ? a : BAIScalar(0);
-  const int       column  = s->columns + __popc(columns & before);
+  const bool     diagonal = is && q == p, near = is && !diagonal && q >= first && q < last;
+  const bool     far = is && !diagonal && !near, inside = near || (far && slot.apart);
+  const int      base    = (int)threadIdx.x % BAI_LANES / LANES * LANES;
+  const unsigned team    = LANES == BAI_LANES ? ~0u : ((1u << LANES % BAI_LANES) - 1) << base,
+                 before  = ((1u << threadIdx.x % BAI_LANES) - 1) & team;
+  const unsigned columns = LANES == 1 ? inside : __ballot_sync(~0u, inside) & team,
+                 fars    = LANES == 1 ? far : __ballot_sync(~0u, far) & team,
+                 nears   = LANES == 1 ? near : __ballot_sync(~0u, near) >> base;
+  const BAIReal   size   = near || far ? BAIAggregateMagnitude(a) : 0;
+  const BAIScalar d      = diagonal ? a : BAIScalar(0);
+  const int       column = s->columns + (LANES == 1 ? 0 : __popc(columns & before));
 
   if (near) StoreInside<T, LANES>(f, slot, column, q - first, T(a * scale), s);
   if (far && slot.apart) StoreInside<T, LANES>(f, slot, column, p - first, T(0), s);
   if (is && f.hash) s->hash += BAIHashWith(EntryKey(p - first, column, far ? -1 : q - first), T(a * scale));
   if (far) {
-    const int at = s->out + __popc(fars & before);
+    const int at = s->out + (LANES == 1 ? 0 : __popc(fars & before));
 
     f.out_j[at]                   = q;
     static_cast<T *>(f.out_a)[at] = T(a * scale);
   }
-  s->columns += __popc(columns & team);
-  s->out += __popc(fars & team);
+  s->columns += LANES == 1 ? (int)columns : __popc(columns);
+  s->out += LANES == 1 ? (int)fars : __popc(fars);
 #pragma unroll
   for (int l = 0; l < LANES; l++) {
     const BAIReal one = LANES == 1 ? size : __shfl_sync(~0u, size, l, LANES);
 
     s->sum += one;
-    s->inside += nears >> (base + l) & 1 ? one : 0;
+    s->inside += nears >> l & 1 ? one : 0;
   }
   if (LANES == 1) s->diagonal += d;
   for (unsigned rest = LANES == 1 ? 0 : __ballot_sync(~0u, diagonal); rest; rest &= rest - 1) {
@@ -319,9 +320,8 @@ static int MostBlocks(const BAIDeviceLevel *L)
   return L->A.n / StepOf(L) + 4;
 }
 
-/* The first count levels for kernels, on the device in room; found is on the device too. found is NULL for a level that
-   is not stored by places */
-static BAIStatus Describe(BAILevelsState state, int count, BAIPlaced *found, BAIRoom *room, Fill **levels)
+/* The first count levels for kernels, on the device in room; found is NULL for a level that is not stored by places */
+static BAIStatus Describe(BAILevelsState state, int count, BAIRoom *room, Fill **levels)
 {
   std::vector<Fill> f((size_t)count);
 
@@ -353,7 +353,7 @@ static BAIStatus Describe(BAILevelsState state, int count, BAIPlaced *found, BAI
            L->P,
            L->p,
            L->hash,
-           found + l};
+           state->placed + l};
   }
   BAITry(room->Get(state, f.size(), levels));
   CUDATry(cudaMemcpyAsync(*levels, f.data(), f.size() * sizeof(Fill), cudaMemcpyHostToDevice, state->s.stream));
@@ -361,7 +361,7 @@ static BAIStatus Describe(BAILevelsState state, int count, BAIPlaced *found, BAI
 }
 
 /* Allocates the blocks of levels, cuts them, and finds the sizes of the other arrays */
-static BAIStatus CutAndCount(BAILevelsState state, int count, BAIPlaced *found)
+static BAIStatus CutAndCount(BAILevelsState state, int count)
 {
   cudaStream_t stream  = state->s.stream;
   BAISpread    threads = {}, blocks = {};
@@ -389,7 +389,7 @@ static BAIStatus CutAndCount(BAILevelsState state, int count, BAIPlaced *found)
     sums[nsums++] = {(long long)n + 1, L->out_first, L->out_first};
   }
   if (!nsums) return BAIStatusOf(BAI_OK);
-  BAITry(Describe(state, count, found, &room, &levels));
+  BAITry(Describe(state, count, &room, &levels));
   for (int again = 0; again < 2; again++)
     Cut<<<BAIBlocksOf(threads), THREADS, 0, stream>>>(levels, threads, again != 0);
   Count<<<BAIBlocksOf(blocks), BAI_LEVELS_BLOCK, 0, stream>>>(levels, blocks);
@@ -397,7 +397,7 @@ static BAIStatus CutAndCount(BAILevelsState state, int count, BAIPlaced *found)
   BAITry(BAIScans(&state->s, nsums, sums));
   Ends<<<1, BAI_LEVELS_MOST, 0, stream>>>(levels, count);
   CUDATry(cudaGetLastError());
-  BAITry(BAIDownload(&state->s, (size_t)count, found, on_host));
+  BAITry(BAIDownload(&state->s, (size_t)count, state->placed, on_host));
   for (int l = 0; l < count; l++) {
     BAIDeviceLevel  *L = &state->level[l];
     const BAIPlaced *f = &on_host[l];
@@ -490,23 +490,19 @@ BAIStatus BAIPlaceVectors(BAILevelsState state, int count)
 }
 
 /* Stores the values of levels by places */
-static BAIStatus FillLevels(BAILevelsState state, int count, BAIPlaced *found)
+static BAIStatus FillLevels(BAILevelsState state, int first, int end)
 {
   BAISpread shorts = {}, longs = {};
   BAIRoom   room;
   Fill     *levels;
 
-  for (int l = 0; l < count; l++) {
+  for (int l = first; l < end; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
     if (IsPlaced(state, L)) BAISpreadOver(L->A.nnz > (int64_t)LONG_ROW * L->A.n ? &longs : &shorts, l, L->blocks);
-  }
-  for (int l = 0; l < count; l++) {
-    const BAIDeviceLevel *L = &state->level[l];
-
     if (L->hash) CUDATry(cudaMemsetAsync(L->hash, 0, (size_t)L->blocks * sizeof(*L->hash), state->s.stream));
   }
-  BAITry(Describe(state, count, found, &room, &levels));
+  BAITry(Describe(state, end, &room, &levels));
   if (shorts.levels) {
     const auto fill = state->single ? FillLevel<BAISingle, 1> : FillLevel<BAIScalar, 1>;
 
@@ -521,20 +517,19 @@ static BAIStatus FillLevels(BAILevelsState state, int count, BAIPlaced *found)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIPlaceLevels(BAILevelsState state, int count, BAIPlaced *found)
+BAIStatus BAIPlaceLevels(BAILevelsState state, int first, int end)
 {
   const BAIDeviceLevel *like = state->p.like ? BAILevelsStateOf(state->p.like)->level : NULL;
   const size_t          size = BAISizeOfNumbers(state);
 
-  CUDATry(cudaMemsetAsync(found, 0, (size_t)count * sizeof(*found), state->s.stream));
-  if (!state->kept) BAITry(CutAndCount(state, count, found));
-  for (int l = 0; l < count && !state->kept; l++) {
+  if (!state->kept) BAITry(CutAndCount(state, end));
+  for (int l = first; l < end && !state->kept; l++) {
     BAIDeviceLevel *L = &state->level[l];
 
     if (IsPlaced(state, L)) BAITry(MakeRoom(state, L));
   }
-  BAITry(FillLevels(state, count, found));
-  for (int l = 0; l < count && like; l++) {
+  BAITry(FillLevels(state, first, end));
+  for (int l = first; l < end && like; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
     if (!IsPlaced(state, L)) continue;

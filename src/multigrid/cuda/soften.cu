@@ -8,8 +8,8 @@ enum {
 
 /* Overcorrects the couplings of the rows of a coarse matrix, see BAISoftened(), by a team of lanes for each row. Sums
    are in the order of the entries. A row of nothing but rounding becomes zero */
-static __global__ __launch_bounds__(THREADS) void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost,
-                                                             BAIReal over)
+static __global__ __launch_bounds__(THREADS, 5) void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost,
+                                                                BAIReal over)
 {
   const int c = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM), lane = (int)threadIdx.x % TEAM;
   const int begin = c < C.n ? C.i[c] : 0, end = c < C.n ? C.i[c + 1] : 0;
@@ -55,11 +55,12 @@ BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
   BAIRoom         room;
   BAILevelsSide  *ghost = NULL;
 
-  if (!L->A.n) return BAIStatusOf(BAI_OK);
+  if (!L->A.n) return BAIDeviceAside(state);
   if (n && side && state->sides.side) {
     BAITry(room.Get(state, n, &ghost));
     CUDATry(cudaMemcpyAsync(ghost, side, n * sizeof(*side), cudaMemcpyHostToDevice, state->s.stream));
     CUDATry(cudaStreamSynchronize(state->s.stream));
   }
-  return BAISidesSoften(state, ghost, &state->sides, L->A);
+  BAITry(BAISidesSoften(state, ghost, &state->sides, L->A));
+  return BAIDeviceAside(state);
 }
