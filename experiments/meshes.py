@@ -100,7 +100,6 @@ def page(p):
                 for n, row in line.items()
             ],
         )
-    p.why("Boxes of the mesh, which partition dm takes from a `DMDA`, do better than any number of consecutive rows.")
     place, rows = p.best()
 
     def draw(axes):

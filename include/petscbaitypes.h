@@ -142,13 +142,11 @@ typedef enum {
    Values:
 +  `BAI_PARTITION_AUTO`    - (default) natural, or graph if blocks of consecutive rows contain few of the entries
 .  `BAI_PARTITION_NATURAL` - consecutive rows
-.  `BAI_PARTITION_DM`      - boxes of the grid of the `DMDA` that is attached
-.  `BAI_PARTITION_RCM`     - consecutive rows in the reverse Cuthill-McKee order
 -  `BAI_PARTITION_GRAPH`   - blocks grown along strong couplings
 
    Options Database Keys:
-+  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
--  -pc_bai_partition (auto|natural|dm|rcm|graph)  - sets it
++  -ksp_bai_partition (auto|natural|graph) - sets it
+-  -pc_bai_partition (auto|natural|graph)  - sets it
 
    Level: intermediate
 
@@ -160,8 +158,6 @@ E*/
 typedef enum {
   BAI_PARTITION_AUTO,
   BAI_PARTITION_NATURAL,
-  BAI_PARTITION_DM,
-  BAI_PARTITION_RCM,
   BAI_PARTITION_GRAPH
 } BAIPartitionType;
 

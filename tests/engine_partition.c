@@ -63,22 +63,6 @@ static PetscErrorCode CheckPartition(BAIInt n, BAIInt max_rows, BAIStatus status
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Boxes of a grid */
-static PetscErrorCode CheckBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt wanted)
-{
-  const BAIInt n = m[0] * m[1] * m[2] * dof;
-  BAIInt       blocks, *first, *row;
-  BAIStatus    status;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc2(n + 1, &first, n + 1, &row));
-  status = BAIPartitionBoxes(m, dof, block_size, &blocks, first, row);
-  PetscCall(CheckPartition(n, PetscMax(block_size, dof), status, blocks, first, row));
-  if (wanted) PetscCall(Expect(blocks == wanted, "%d boxes, not %d cubes", (int)blocks, (int)wanted));
-  PetscCall(PetscFree2(first, row));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A path whose n rows are numbered by threes: 0, 3, 6, ..., 1, 4, ...; row has the place on the path of each row */
 static PetscErrorCode CreatePath(BAIInt n, BAIInt *i, BAIInt *j, PetscScalar *a, BAIInt *at, BAIInt *row)
 {
@@ -99,8 +83,7 @@ static PetscErrorCode CreatePath(BAIInt n, BAIInt *i, BAIInt *j, PetscScalar *a,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks along couplings, which cut few of a path's; and blocks of rows in a given order. nan: some couplings are not
- * numbers */
+/* Blocks along couplings, which cut few of a path's; nan: some couplings are not numbers */
 static PetscErrorCode CheckPath(BAIInt n, PetscBool nan)
 {
   PetscScalar *a;
@@ -122,9 +105,6 @@ static PetscErrorCode CheckPath(BAIInt n, PetscBool nan)
   for (BAIInt r = 0; r < n; r++)
     for (BAIInt k = i[r]; k < i[r + 1]; k++) cut += at[j[k]] != at[r];
   PetscCall(Expect(cut <= 6 * blocks, "%d couplings between %d blocks of a path", (int)cut, (int)blocks));
-  for (BAIInt r = 0; r < n; r++) row[r] = n - 1 - r;
-  status = BAIPartitionOrder(n, &csr, 16, &blocks, first, row);
-  PetscCall(CheckPartition(n, 16, status, blocks, first, row));
   PetscCall(PetscFree6(i, j, a, first, row, at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,26 +169,11 @@ int main(int argc, char **argv)
     {"complete",     20,    19, 20},
     {"band",         10000, 3,  4 }
   };
-  const struct {
-    const char *name;
-    BAIInt      points[3], dof, block_size, cubes; /* dof: rows of a point; cubes, if so many must come of it */
-  } grids[] = {
-    {"line",               {40, 1, 1},   1, 7,   0  },
-    {"plane",              {13, 11, 1},  1, 16,  0  },
-    {"plane_dof3",         {13, 11, 1},  3, 20,  0  },
-    {"space",              {9, 10, 11},  1, 128, 0  },
-    {"space_dof2_in_ones", {9, 10, 11},  2, 1,   0  },
-    {"space_in_cubes",     {64, 64, 64}, 1, 512, 512}
-  };
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(graphs); g++) {
     if (Case("colors_%s", graphs[g].name)) PetscCall(CheckColors(graphs[g].groups, graphs[g].reach, graphs[g].colors));
-  }
-  for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(grids); g++) {
-    if (Case("boxes_%s", grids[g].name))
-      PetscCall(CheckBoxes(grids[g].points, grids[g].dof, grids[g].block_size, grids[g].cubes));
   }
   for (BAIInt n = 1; n < 200; n += 66) {
     if (Case("path_%d_rows", (int)n)) PetscCall(CheckPath(n, PETSC_FALSE));

@@ -62,7 +62,7 @@ static PetscErrorCode Setters(Mat A)
               KSPBAISetMomentum(ksp, 1.0));
   ExpectError("-foo_ksp_bai_weight 5: must be one of none, l1, tau, auto", "KSPBAISetWeight()",
               KSPBAISetWeight(ksp, (BAIWeight)5));
-  ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()",
+  ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, graph", "KSPBAISetPartition()",
               KSPBAISetPartition(ksp, (BAIPartitionType)-1));
   ExpectError("-foo_ksp_bai_precision 3: must be one of native, single", "KSPBAISetPrecision()",
               KSPBAISetPrecision(ksp, (BAIPrecision)3));
@@ -108,7 +108,7 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_momentum",       "1",         "1.: must be at least 0 and less than 1"                    },
     {"-foo_ksp_bai_momentum",       "much",      "much: must be at least 0 and less than 1"                  },
     {"-foo_ksp_bai_weight",         "l2",        "l2: must be one of none, l1, tau, auto"                    },
-    {"-foo_ksp_bai_partition",      "metis",     "metis: must be one of auto, natural, dm, rcm, graph"       },
+    {"-foo_ksp_bai_partition",      "metis",     "metis: must be one of auto, natural, graph"                },
     {"-foo_ksp_bai_theta",          "7up",       "7up: must be true or false"                                },
     {"-foo_ksp_bai_local_iters",    "few",       "few: must be at least 1 and at most 1000000"               },
     {"-foo_ksp_bai_block_size",     "1e3",       "1e3: must be at least 0 (0: chosen at set-up)"             },
@@ -163,7 +163,7 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_momentum",    "auto",      "auto: must be at least 0 and less than 1"                  },
     {"-foo_pc_bai_momentum",    "-1",        "-1.: must be at least 0 and less than 1"                   },
     {"-foo_pc_bai_weight",      "l2",        "l2: must be one of none, l1, tau, auto"                    },
-    {"-foo_pc_bai_partition",   "metis",     "metis: must be one of auto, natural, dm, rcm, graph"       },
+    {"-foo_pc_bai_partition",   "metis",     "metis: must be one of auto, natural, graph"                },
     {"-foo_pc_bai_its",         "two",       "two: must be at least 1"                                   },
     {"-foo_pc_bai_symmetric",   "maybe",     "maybe: must be true or false"                              },
     {"-foo_pc_bai_precision",   "half",      "half: must be one of native, single"                       },

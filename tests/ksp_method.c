@@ -260,8 +260,6 @@ static PetscErrorCode Partitions(void)
         PetscInt         its;
 
         PetscCall(Create((BAIMode)mode, &ksp));
-        PetscCall(KSPSetDM(ksp, dm));
-        PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
         PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
         PetscCall(SetOption((PetscObject)ksp, "theta", "%s", theta ? "true" : "false"));
         PetscCall(KSPBAISetLocalIters(ksp, 10));
@@ -271,7 +269,7 @@ static PetscErrorCode Partitions(void)
         PetscCall(KSPBAIGetPartition(ksp, &used));
         PetscCall(ExpectMode((int)used == type, "partition in use", BAIPartitionTypes[type], (BAIMode)mode, used));
         if (type == BAI_PARTITION_NATURAL && !theta) natural = its;
-        if (mode == BAI_MODE_SYNC && !theta && (type == BAI_PARTITION_DM || type == BAI_PARTITION_GRAPH))
+        if (mode == BAI_MODE_SYNC && !theta && type == BAI_PARTITION_GRAPH)
           PetscCall(ExpectMode(its < 0.9 * natural, "fewer iterations than with consecutive rows",
                                BAIPartitionTypes[type], (BAIMode)mode, (double)its));
         PetscCall(KSPDestroy(&ksp));

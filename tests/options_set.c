@@ -10,7 +10,7 @@ static char help[] = "Options give back what was set, before set-up and after it
     PetscCall(FACE##BAISetLocalIters(face, 3)); \
     PetscCall(FACE##BAISetBlockSize(face, 24)); \
     PetscCall(FACE##BAISetMode(face, BAI_MODE_SYNC)); \
-    PetscCall(FACE##BAISetPartition(face, BAI_PARTITION_RCM)); \
+    PetscCall(FACE##BAISetPartition(face, BAI_PARTITION_GRAPH)); \
     PetscCall(FACE##BAISetMomentum(face, 0.25)); \
     PetscCall(FACE##BAISetWeight(face, BAI_WEIGHT_L1)); \
     PetscCall(FACE##BAISetPrecision(face, BAI_PRECISION_SINGLE)); \
@@ -58,7 +58,7 @@ static PetscErrorCode ExpectSet(const Values *v, const char when[])
 {
   PetscFunctionBeginUser;
   PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->omega == (PetscReal)0.75, "%s", when));
-  PetscCall(Expect(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 &&
+  PetscCall(Expect(v->partition == BAI_PARTITION_GRAPH && v->weight == BAI_WEIGHT_L1 &&
                      v->precision == BAI_PRECISION_SINGLE && v->backend == BAI_BACKEND_HOST,
                    "%s", when));
   PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875,

@@ -157,8 +157,8 @@ int main(int argc, char **argv)
 
     test:
       suffix: partition
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm \
-            rcm graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition graph \
+            -mg_levels_pc_bai_block_size 64 -max_its 9
 
     test:
       suffix: weight
@@ -251,8 +251,8 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_partition
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm \
-            graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition graph \
+            -mg_levels_pc_bai_block_size 64 -max_its 9
 
     test:
       suffix: cuda_chebyshev

@@ -109,13 +109,12 @@ static PetscErrorCode DestroySystem(Solver *s)
 /* All that changes what an engine holds, as options of its own for this solver */
 static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
 {
-  static const char *const        partition[] = {"auto", "natural", "rcm", "graph"},
-                           *const weight[]    = {"none", "l1", "tau", "auto"};
-  const char *const               name        = s->pc ? "pc" : "ksp";
-  const BAIMode                   mode        = (BAIMode)Below(dice, 4);
-  const PetscBool                 krylov      = (PetscBool)(!s->pc && OneIn(dice, 2)); /* as without options */
-  const PetscBool                 levels      = (PetscBool)(s->pc && strcmp(s->pc, PCBAI));
-  PetscOptions                    options;
+  static const char *const partition[] = {"auto", "natural", "graph"}, *const weight[] = {"none", "l1", "tau", "auto"};
+  const char *const name   = s->pc ? "pc" : "ksp";
+  const BAIMode     mode   = (BAIMode)Below(dice, 4);
+  const PetscBool   krylov = (PetscBool)(!s->pc && OneIn(dice, 2)); /* as without options */
+  const PetscBool   levels = (PetscBool)(s->pc && strcmp(s->pc, PCBAI));
+  PetscOptions      options;
 
   PetscFunctionBeginUser;
   s->options[0] = 0;
@@ -133,7 +132,7 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
     ADD("mode %s", name, BAIModes[mode]);
     ADD("block_size %d", name, OneIn(dice, 2) ? 0 : 1 + (int)Below(dice, 300));
     ADD("local_iters %d", name, 1 + (int)Below(dice, 6));
-    ADD("partition %s", name, partition[Below(dice, 4)]);
+    ADD("partition %s", name, partition[Below(dice, 3)]);
     ADD("weight %s", name, weight[Below(dice, 4)]);
     ADD("precision %s", name, OneIn(dice, 4) ? "single" : "native");
     ADD("overlap %d", name, OneIn(dice, 4) ? 1 : 0);

@@ -262,7 +262,7 @@ static PetscErrorCode TestNullSpace(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks that are boxes of a grid, for a matrix that is not symmetric */
+/* Blocks that are grown, for a matrix that is not symmetric */
 static PetscErrorCode TestPartition(void)
 {
   KSP      ksp;
@@ -290,14 +290,10 @@ static PetscErrorCode TestPartition(void)
   PetscCall(NewKSP(A, KSPBAI, &ksp));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 2000));
   PetscCall(KSPSetFromOptions(ksp));
-  for (int dm = 0; dm < 2; dm++) { /* which comes after the first transposed solve */
-    if (dm) {
-      PetscCall(KSPSetDM(ksp, da));
-      PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-      PetscCall(KSPBAISetPartition(ksp, BAI_PARTITION_DM));
-    }
-    PetscCall(Solve(ksp, b, x, 0, dm ? "partition dm" : "no partition"));
-    PetscCall(Solve(ksp, b, x, 1, dm ? "partition dm" : "no partition"));
+  for (int graph = 0; graph < 2; graph++) { /* which comes after the first transposed solve */
+    if (graph) PetscCall(KSPBAISetPartition(ksp, BAI_PARTITION_GRAPH));
+    PetscCall(Solve(ksp, b, x, 0, graph ? "partition graph" : "no partition"));
+    PetscCall(Solve(ksp, b, x, 1, graph ? "partition graph" : "no partition"));
   }
   PetscCall(DMDestroy(&da));
   PetscCall(Destroy(&A, &b, &x, &ksp));
@@ -343,7 +339,7 @@ int main(int argc, char **argv)
   if (Case("watched")) PetscCall(TestWatched());
   if (Case("convergence_test")) PetscCall(TestConvergenceTest());
   if (Case("symmetric")) PetscCall(TestSymmetric());
-  if (Case("partition_dm")) PetscCall(TestPartition());
+  if (Case("partition")) PetscCall(TestPartition());
   if (Case("null_space")) PetscCall(TestNullSpace());
   if (Case("negative")) PetscCall(TestNegative());
   if (Case("reused")) PetscCall(TestReused());

@@ -2,9 +2,6 @@
 #include "../petsc/baiimpl.h"
 #include "partition.h"
 #include "tuning.h"
-#include <petscdmda.h>
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/pcimpl.h>
 
 /* The number of rows of a block, as the options ask or chosen so that all unknowns of a point are in one block; Ad has
    the local rows and columns of the matrix */
@@ -28,62 +25,14 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The box of the grid on this rank, if there is a DMDA with as many rows as the matrix; otherwise dof is 0 */
-static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
+/* The partition of the options. Auto is natural until set-up finds graph better */
+BAIPartitionType BAIPartitionOf(const BAI *bai)
 {
-  DM        dm;
-  PetscBool da = PETSC_FALSE;
-  PetscInt  n;
+  const PetscBool found = (PetscBool)(bai->relax.engine && bai->set.partition == BAI_PARTITION_AUTO &&
+                                      bai->relax.use.partition == BAI_PARTITION_GRAPH);
 
-  PetscFunctionBegin;
-  *dof = 0;
-  dm   = bai->face->solves ? ((KSP)bai->obj)->dm : ((PC)bai->obj)->dm; /* KSPGetDM() would create one */
-  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &da));
-  if (!da) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &m[0], &m[1], &m[2]));
-  PetscCall(DMDAGetInfo(dm, NULL, NULL, NULL, NULL, NULL, NULL, NULL, dof, NULL, NULL, NULL, NULL, NULL));
-  for (int d = 1; d < 3; d++) m[d] = PetscMax(m[d], 1);
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  if (m[0] * m[1] * m[2] * *dof != n) *dof = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The partition of the options. Auto is natural until set-up finds graph better. Ad has the local rows and columns of
-   the matrix */
-PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type)
-{
-  PetscInt m[3], dof;
-
-  PetscFunctionBegin;
-  *type = bai->options.partition;
-  if (*type == BAI_PARTITION_AUTO)
-    *type = bai->relax.engine && bai->set.partition == BAI_PARTITION_AUTO &&
-        bai->relax.use.partition == BAI_PARTITION_GRAPH
-      ? BAI_PARTITION_GRAPH
-      : BAI_PARTITION_NATURAL;
-  if (*type == BAI_PARTITION_DM) {
-    PetscCall(GetGrid(bai, Ad, m, &dof));
-    PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-               "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->name,
-               bai->face->prefix);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets row to the n local rows in reverse Cuthill-McKee order */
-static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
-{
-  IS              rows, cols;
-  const PetscInt *order;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOrdering(Ad, MATORDERINGRCM, &rows, &cols));
-  PetscCall(ISGetIndices(rows, &order));
-  PetscCall(PetscArraycpy(row, order, n));
-  PetscCall(ISRestoreIndices(rows, &order));
-  PetscCall(ISDestroy(&rows));
-  PetscCall(ISDestroy(&cols));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->options.partition != BAI_PARTITION_AUTO) return bai->options.partition;
+  return found ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
 }
 
 /* Gets the local rows on the host, with values or only the pattern */
@@ -192,21 +141,18 @@ PetscErrorCode BAIFindPartition(const BAI *bai, Mat Ad, BAIPartitionType *type, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets first, row and the number of blocks, by the graph of the matrix, or in reverse Cuthill-McKee order */
-static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, PetscInt n, BAIPartition *partition, BAIInt *first,
-                                        BAIInt *row)
+/* Sets first, row and the number of blocks, by the graph of the matrix */
+static PetscErrorCode PartitionByGraph(const BAI *bai, Mat Ad, PetscInt n, BAIPartition *partition, BAIInt *first,
+                                       BAIInt *row)
 {
-  const BAIInt    block_size = (BAIInt)bai->relax.use.block_size;
-  const PetscBool rcm        = (PetscBool)(bai->relax.use.partition == BAI_PARTITION_RCM);
-  const PetscBool pattern    = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->relax.strong);
+  const PetscBool pattern = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->relax.strong);
   /* auto examines only the pattern, and so does the partition, so that it does not depend on the first values */
   BAICSR csr;
 
   PetscFunctionBegin;
-  if (rcm) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
   PetscCall(GetHostRows(Ad, (PetscBool)!pattern, &csr));
   PetscCall(
-    CheckStatus((rcm ? BAIPartitionOrder : BAIPartitionGraph)(n, &csr, block_size, &partition->blocks, first, row), n));
+    CheckStatus(BAIPartitionGraph(n, &csr, (BAIInt)bai->relax.use.block_size, &partition->blocks, first, row), n));
   PetscCall(RestoreHostRows(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,7 +183,7 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partitio
 {
   const BAIPartitionType type    = bai->relax.use.partition;
   const PetscInt         overlap = bai->relax.use.overlap;
-  PetscInt               n, m[3], dof, *first, *row;
+  PetscInt               n, *first, *row;
 
   PetscFunctionBegin;
   partition->first = NULL;
@@ -250,13 +196,7 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partitio
   if (type == BAI_PARTITION_NATURAL)
     BAIPartitionNatural((BAIInt)n, (BAIInt)bai->relax.use.block_size, &partition->blocks, (BAIInt *)first,
                         (BAIInt *)row);
-  else if (type == BAI_PARTITION_DM) {
-    PetscCall(GetGrid(bai, Ad, m, &dof));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->relax.use.block_size,
-                                  &partition->blocks, (BAIInt *)first, (BAIInt *)row)
-                  .code,
-               PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
-  } else PetscCall(PartitionByMatrix(bai, Ad, n, partition, (BAIInt *)first, (BAIInt *)row));
+  else PetscCall(PartitionByGraph(bai, Ad, n, partition, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;
   if (overlap) PetscCall(ExtendPartition(Ad, n, overlap, partition));

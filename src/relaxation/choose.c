@@ -142,13 +142,13 @@ PetscErrorCode BAIChoose(const BAI *bai, Mat Ad, BAIChoice *c)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(c, sizeof(*c)));
-  c->backend  = bai->options.backend;
-  c->overlap  = bai->options.overlap;
-  c->exchange = bai->options.exchange;
-  c->weight   = bai->options.weight;
+  c->backend   = bai->options.backend;
+  c->partition = BAIPartitionOf(bai);
+  c->overlap   = bai->options.overlap;
+  c->exchange  = bai->options.exchange;
+  c->weight    = bai->options.weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
-  PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
   PetscCall(GetParameters(bai, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,90 +4,6 @@
 #include <string.h>
 #include <tgmath.h>
 
-static BAIInt CeilOf(BAIInt a, BAIInt b)
-{
-  return a / b + (a % b ? 1 : 0);
-}
-
-/* Chooses the number of pieces in each direction, of at most points points each, so that the fewest links are cut */
-static void ChoosePieces(const BAIInt m[3], BAIInt points, BAIInt pieces[3])
-{
-  double fewest = -1;
-
-  for (BAIInt bz = 1; bz <= points && bz <= m[2]; bz++) {
-    for (BAIInt by = 1; by <= points / bz && by <= m[1]; by++) {
-      const BAIInt bx   = points / (by * bz) < m[0] ? points / (by * bz) : m[0],
-                   c[3] = {CeilOf(m[0], bx), CeilOf(m[1], by), CeilOf(m[2], bz)};
-      const double cut  = (double)(c[0] - 1) * (double)m[1] * (double)m[2] +
-        (double)(c[1] - 1) * (double)m[0] * (double)m[2] + (double)(c[2] - 1) * (double)m[0] * (double)m[1];
-
-      if (fewest >= 0 && cut >= fewest) continue;
-      fewest = cut;
-      for (int d = 0; d < 3; d++) pieces[d] = c[d];
-    }
-  }
-}
-
-/* The begin of piece k of m points that are divided into c nearly equal pieces */
-static BAIInt PieceFirst(BAIInt m, BAIInt c, BAIInt k)
-{
-  return k * (m / c) + (k < m % c ? k : m % c);
-}
-
-/* Number of faces of its box that a point lies on, except faces of the whole grid */
-static int Faces(const BAIInt m[3], const BAIInt from[3], const BAIInt to[3], const BAIInt at[3])
-{
-  int faces = 0;
-
-  for (int d = 0; d < 3; d++) faces += (at[d] == from[d] && from[d] > 0) + (at[d] == to[d] - 1 && to[d] < m[d]);
-  return faces;
-}
-
-/* Appends the rows of a box from place on, points with few faces first; returns the next place */
-static BAIInt TakeBox(const BAIInt m[3], BAIInt dof, const BAIInt from[3], const BAIInt to[3], BAIInt place,
-                      BAIInt *row)
-{
-  for (int faces = 0; faces <= 6; faces++) {
-    for (BAIInt z = from[2]; z < to[2]; z++) {
-      for (BAIInt y = from[1]; y < to[1]; y++) {
-        for (BAIInt x = from[0]; x < to[0]; x++) {
-          const BAIInt at[3] = {x, y, z};
-
-          if (Faces(m, from, to, at) != faces) continue;
-          for (BAIInt c = 0; c < dof; c++) row[place++] = ((z * m[1] + y) * m[0] + x) * dof + c;
-        }
-      }
-    }
-  }
-  return place;
-}
-
-BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first,
-                            BAIInt *row)
-{
-  BAIInt pieces[3] = {1, 1, 1}, place = 0;
-
-  ChoosePieces(m, block_size > dof ? block_size / dof : 1, pieces);
-  *blocks = 0;
-  for (BAIInt k = 0; k < pieces[2]; k++) {
-    for (BAIInt j = 0; j < pieces[1]; j++) {
-      for (BAIInt i = 0; i < pieces[0]; i++) {
-        const BAIInt box[3] = {i, j, k};
-        BAIInt       from[3], to[3];
-
-        for (int d = 0; d < 3; d++) {
-          from[d] = PieceFirst(m[d], pieces[d], box[d]);
-          to[d]   = PieceFirst(m[d], pieces[d], box[d] + 1);
-        }
-        first[(*blocks)++] = place;
-        place              = TakeBox(m, dof, from, to, place, row);
-      }
-    }
-  }
-  first[*blocks] = place;
-  return BAIStatusOf(BAI_OK);
-}
-
 /* A row of a block, and its number of entries outside the block */
 typedef struct {
   BAIInt outside, place, row;
@@ -124,22 +40,11 @@ static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const B
   return BAIStatusOf(room ? BAI_OK : BAI_ERR_MEMORY);
 }
 
-static void CutInOrder(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first)
-{
-  *blocks = CeilOf(n, block_size);
-  for (BAIInt b = 0; b <= *blocks; b++) first[b] = b < *blocks ? b * block_size : n;
-}
-
 void BAIPartitionNatural(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
 {
-  CutInOrder(n, block_size, blocks, first);
+  *blocks = n / block_size + (n % block_size ? 1 : 0);
+  for (BAIInt b = 0; b <= *blocks; b++) first[b] = b < *blocks ? b * block_size : n;
   for (BAIInt p = 0; p < n; p++) row[p] = p;
-}
-
-BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
-{
-  CutInOrder(n, block_size, blocks, first);
-  return SortByOutside(n, A, *blocks, first, row);
 }
 
 /* A candidate for a growing block and its coupling to it. The strongest is on top of a binary heap, in which a row may

@@ -11,12 +11,6 @@
 extern "C" {
 #endif
 
-/*
-   Boxes of a grid of m[0] x m[1] x m[2] points, x fastest, with dof rows each: of nearly equal size and at most
-   block_size rows, cutting as few links between points as possible
-*/
-BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first,
-                            BAIInt *row);
 /* Blocks of block_size rows, each grown from the first row left along the strongest couplings |a_ij|, or couplings of 1
    without a */
 BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
@@ -28,8 +22,6 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt 
 BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *, BAIInt block_size, double *consecutive, double *grown);
 /* Blocks of block_size consecutive rows */
 void BAIPartitionNatural(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
-/* Blocks of block_size rows in the order that row has on entry */
-BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /*
    Extends each block of a partition without overlap by the rows within overlap steps in the graph. Returns first and
    own of the extended blocks, and in extended, unless it is NULL, their rows; a first call without it returns the size

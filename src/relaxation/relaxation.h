@@ -120,11 +120,11 @@ PETSC_INTERN PetscErrorCode BAIFillEngine(BAI *, const BAIParts *, const BAIChoi
 PETSC_INTERN PetscErrorCode BAIDropEngine(BAI *);
 
 /* blocks.c */
-PETSC_INTERN PetscErrorCode BAIChooseBlockSize(const BAI *, Mat, PetscInt *);
-PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
-PETSC_INTERN PetscErrorCode BAIFindPartition(const BAI *, Mat, BAIPartitionType *, PetscBool *);
-PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartition *);
-PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
+PETSC_INTERN PetscErrorCode   BAIChooseBlockSize(const BAI *, Mat, PetscInt *);
+PETSC_INTERN BAIPartitionType BAIPartitionOf(const BAI *);
+PETSC_INTERN PetscErrorCode   BAIFindPartition(const BAI *, Mat, BAIPartitionType *, PetscBool *);
+PETSC_INTERN PetscErrorCode   BAICreatePartition(const BAI *, Mat, BAIPartition *);
+PETSC_INTERN PetscErrorCode   BAIDestroyPartition(BAIPartition *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);

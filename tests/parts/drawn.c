@@ -124,7 +124,6 @@ static void DrawOptions(Dice *dice, System *s)
       }
       if (!o->has[face] || !most || !OneIn(dice, 3)) continue;
       DrawValue(dice, o, face, most, word, sizeof(word));
-      if (!strcmp(o->name, "partition") && !strcmp(word, "dm")) continue; /* there is no DM */
       if (!strcmp(o->name, "exchange") && !strcmp(word, "dk"))
         continue; /* an error where ranks share a GPU; auto takes dk where it can be */
       if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth"))

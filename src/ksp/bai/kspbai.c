@@ -117,7 +117,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
                                                     `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                        - rows of a block, `KSPBAISetBlockSize()`
 .  -ksp_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `KSPBAISetMode()`
-.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - how rows are divided into blocks, `KSPBAISetPartition()`
+.  -ksp_bai_partition (auto|natural|graph)        - how rows are divided into blocks, `KSPBAISetPartition()`
 .  -ksp_bai_momentum <0>                          - factor of the last step that each update adds, `KSPBAISetMomentum()`
 .  -ksp_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
                                                     `KSPBAISetWeight()`
@@ -187,8 +187,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Krylov methods take any Amat, such as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator. Relaxation and `PCBAIMG`,
    which is made from Pmat, take `MATAIJ` and `MATAIJCUSPARSE`, and `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ`
    that follows their values. A zero, missing or tiny diagonal entry is an error that names the row. With the backend
-   cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA. For the partitions
-   rcm and graph, and for overlap, the set-up of relaxation copies the matrix to the host. The backend host runs
+   cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA. For the partition
+   graph, and for overlap, the set-up of relaxation copies the matrix to the host. The backend host runs
    OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one thread on each.
 
    Reference:

@@ -361,7 +361,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 +  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
 .  -pc_bai_block_size <0>                        - rows of a block, `PCBAISetBlockSize()`
 .  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
-.  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows are divided into blocks, `PCBAISetPartition()`
+.  -pc_bai_partition (auto|natural|graph)        - how rows are divided into blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                          - factor of the last step that each update adds, `PCBAISetMomentum()`
 .  -pc_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
                                                    `PCBAISetWeight()`

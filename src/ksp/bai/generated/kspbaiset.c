@@ -301,11 +301,11 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
 
    Input Parameters:
 +  ksp  - the solver; the call is ignored unless it is of type `KSPBAI`
--  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or
-          `BAI_PARTITION_GRAPH`; any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL` or `BAI_PARTITION_GRAPH`; any other value is an error,
+          `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
-.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
+.  -ksp_bai_partition (auto|natural|graph) - sets it
 
    Level: beginner
 
@@ -316,10 +316,8 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    Local sweeps pay off if most entries of a row are inside its block; -ksp_view shows their fraction. Each MPI rank
    partitions its own rows.
 
-   `BAI_PARTITION_DM` needs a `DMDA` with as many rows as the matrix, attached by `KSPSetDM()`; `SNES`, `TS` and `PCMG`
-   attach theirs. Its boxes have at most `block_size` rows. Blocks of the other partitions have exactly `block_size`
-   rows, except the last one. `BAI_PARTITION_GRAPH` and `BAI_PARTITION_RCM` are computed on the host, from the first
-   values of the matrix, and are kept for new values in the same nonzero pattern.
+   `BAI_PARTITION_GRAPH` is computed on the host, from the first values of the matrix, and is kept for new values in the
+   same nonzero pattern. Blocks have exactly `block_size` rows, except the last one.
 
    `BAI_PARTITION_AUTO` is graph if less than a twentieth of the entries are inside blocks of consecutive rows. It is
    natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
