@@ -69,7 +69,7 @@ typedef enum {
   /* The stream is being captured into a graph, or another stream, so that calls on this one are not allowed; see what
      and why */
   BAI_ERR_CAPTURE,
-  BAI_ERR_KERNEL,  /* the family of kernels named what cannot be used, for the reason why */
+  BAI_ERR_KERNEL,  /* the family of kernels that was asked for cannot be used, for the reason why */
   BAI_ERR_OUTDATED /* levels: the aggregates do not fit the new values */
 } BAICode;
 

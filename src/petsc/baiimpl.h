@@ -122,7 +122,8 @@ PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscB
 PETSC_INTERN PetscErrorCode BAIHasEntries(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIConvert(BAI *, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIGetParts(PetscObject, Mat, Mat *, Mat *, PetscInt *, const PetscInt **);
-PETSC_INTERN PetscErrorCode BAIGetRows(BAIBackend, Mat, BAICSR *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIGetHostRows(Mat, PetscBool, BAICSR *);
+PETSC_INTERN PetscErrorCode BAIRestoreHostRows(Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIGetMatrix(BAIBackend, Mat, Mat, PetscInt, BAIMatrix *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
 PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);

@@ -203,25 +203,47 @@ PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gets the rows of a part on the host, with values or only the pattern */
+PetscErrorCode BAIGetHostRows(Mat A, PetscBool values, BAICSR *csr)
+{
+  PetscInt  n;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(
+    MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
+  csr->a = NULL;
+  if (values) PetscCall(MatSeqAIJGetArrayRead(A, (const PetscScalar **)&csr->a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIRestoreHostRows(Mat A, BAICSR *csr)
+{
+  PetscInt  n;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  if (csr->a) PetscCall(MatSeqAIJRestoreArrayRead(A, (const PetscScalar **)&csr->a));
+  PetscCall(
+    MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gets the rows of a part in memory that the backend can read, and whether that is on a device; see BAIRestoreRows() */
-PetscErrorCode BAIGetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *device)
+static PetscErrorCode GetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *device)
 {
   PetscScalar *a;
   PetscMemType memtype;
-  PetscBool    done;
-  PetscInt     n;
 
   PetscFunctionBegin;
-  PetscCall(BAIGetCSR(A, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &a, &memtype));
-  *device = (PetscBool)PetscMemTypeDevice(memtype);
-  if (*device && backend == BAI_BACKEND_HOST) {
-    PetscCall(
-      MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
-    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
-    PetscCall(MatSeqAIJGetArrayRead(A, (const PetscScalar **)&a));
-    *device = PETSC_FALSE;
+  *device = PETSC_FALSE;
+  if (backend == BAI_BACKEND_HOST) PetscCall(BAIGetHostRows(A, PETSC_TRUE, csr));
+  else {
+    PetscCall(BAIGetCSR(A, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &a, &memtype));
+    *device = (PetscBool)PetscMemTypeDevice(memtype);
+    csr->a  = (const BAIScalar *)a;
   }
-  csr->a = (const BAIScalar *)a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,26 +256,17 @@ PetscErrorCode BAIGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost,
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   *M = (BAIMatrix){.n = (BAIInt)n, .nghost = (BAIInt)nghost};
-  PetscCall(BAIGetRows(backend, Ad, &M->A, device));
-  if (nghost) PetscCall(BAIGetRows(backend, Ao, &M->B, device));
+  PetscCall(GetRows(backend, Ad, &M->A, device));
+  if (nghost) PetscCall(GetRows(backend, Ao, &M->B, device));
   M->memory = *device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Restores arrays that BAIGetRows() has got from the host side of a device matrix */
+/* Restores the arrays of a part that BAIGetMatrix() has got */
 PetscErrorCode BAIRestoreRows(BAIBackend backend, Mat A, BAICSR *csr)
 {
-  PetscMemType memtype;
-  PetscBool    done;
-  PetscInt     n;
-
   PetscFunctionBegin;
-  if (backend != BAI_BACKEND_HOST) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJGetCSRAndMemType(A, NULL, NULL, NULL, &memtype));
-  if (!PetscMemTypeDevice(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJRestoreArrayRead(A, (const PetscScalar **)&csr->a));
-  PetscCall(
-    MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+  if (backend == BAI_BACKEND_HOST) PetscCall(BAIRestoreHostRows(A, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,8 +20,8 @@ PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
              "Backend cuda (-%s_bai_backend) cannot be captured into a CUDA graph, nor work where CUDA does not allow "
              "it meanwhile: %s: %s",
              face, status.what, status.why);
-  PetscCheck(status.code != BAI_ERR_KERNEL, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_kernel %s: %s", face, status.what,
-             status.why);
+  PetscCheck(status.code != BAI_ERR_KERNEL, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_kernel %s: %s", face,
+             BAIKernels[bai->options.kernel], status.why);
   PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-%s_bai_backend): %s: %s",
              backend, face, status.what, status.why);
   PetscCheck(status.code != BAI_ERR_PEERS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_exchange %s: %s: %s", face,

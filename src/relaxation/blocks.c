@@ -35,33 +35,6 @@ BAIPartitionType BAIPartitionOf(const BAI *bai)
   return found ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
 }
 
-/* Gets the local rows on the host, with values or only the pattern */
-static PetscErrorCode GetHostRows(Mat Ad, PetscBool values, BAICSR *csr)
-{
-  PetscInt  rows;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(
-    MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
-  csr->a = NULL;
-  if (values) PetscCall(MatSeqAIJGetArrayRead(Ad, (const PetscScalar **)&csr->a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestoreHostRows(Mat Ad, BAICSR *csr)
-{
-  PetscInt  rows;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  if (csr->a) PetscCall(MatSeqAIJRestoreArrayRead(Ad, (const PetscScalar **)&csr->a));
-  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&csr->i,
-                            (const PetscInt **)&csr->j, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Raises the error of a partition of this rank's n rows: BAI_ERR_SIZE for overlaps that are too large, while any other
    one counts as lack of memory */
 static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
@@ -125,19 +98,19 @@ PetscErrorCode BAIFindPartition(const BAI *bai, Mat Ad, BAIPartitionType *type, 
   PetscCall(MatGetInfo(bai->relax.A, MAT_LOCAL, &local));
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &own));
   if (!bai->face->solves && product != MATPRODUCT_PtAP && bs == 1) {
-    PetscCall(GetHostRows(Ad, PETSC_TRUE, &csr));
+    PetscCall(BAIGetHostRows(Ad, PETSC_TRUE, &csr));
     PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)block_size, &consecutive, &grown), n));
-    PetscCall(RestoreHostRows(Ad, &csr));
+    PetscCall(BAIRestoreHostRows(Ad, &csr));
     *strong = (PetscBool)(grown < BAI_MUCH_LESS_OUTSIDE * consecutive);
     PetscCall(PetscInfo(bai->obj,
                         "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong "
                         "couplings would leave %g\n",
                         consecutive, grown));
   }
-  PetscCall(GetHostRows(Ad, PETSC_FALSE, &csr));
+  PetscCall(BAIGetHostRows(Ad, PETSC_FALSE, &csr));
   if (*strong || HardlyCouple(&csr, n, block_size, (local.nz_used - own.nz_used) / (double)n))
     *type = BAI_PARTITION_GRAPH;
-  PetscCall(RestoreHostRows(Ad, &csr));
+  PetscCall(BAIRestoreHostRows(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,10 +123,10 @@ static PetscErrorCode PartitionByGraph(const BAI *bai, Mat Ad, PetscInt n, BAIPa
   BAICSR csr;
 
   PetscFunctionBegin;
-  PetscCall(GetHostRows(Ad, (PetscBool)!pattern, &csr));
+  PetscCall(BAIGetHostRows(Ad, (PetscBool)!pattern, &csr));
   PetscCall(
     CheckStatus(BAIPartitionGraph(n, &csr, (BAIInt)bai->relax.use.block_size, &partition->blocks, first, row), n));
-  PetscCall(RestoreHostRows(Ad, &csr));
+  PetscCall(BAIRestoreHostRows(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,12 +138,12 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(partition->blocks + 1, &first));
   PetscCall(PetscMalloc1(partition->blocks + 1, &own));
-  PetscCall(GetHostRows(Ad, PETSC_FALSE, &csr));
+  PetscCall(BAIGetHostRows(Ad, PETSC_FALSE, &csr));
   PetscCall(CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, NULL), n));
   PetscCall(PetscMalloc1(first[partition->blocks] + 1, &row));
   PetscCall(
     CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, (BAIInt *)row), n));
-  PetscCall(RestoreHostRows(Ad, &csr));
+  PetscCall(BAIRestoreHostRows(Ad, &csr));
   PetscCall(BAIDestroyPartition(partition));
   partition->first = (const BAIInt *)first;
   partition->own   = (const BAIInt *)own;

@@ -23,17 +23,6 @@ struct BAIEngine_ {
 static const BAIBackendOps *const backends[] =
   {[BAI_BACKEND_HOST] = &BAIBackendHost, [BAI_BACKEND_CUDA] = &BAIBackendCUDA};
 
-const char *BAIKernelString(BAIKernel kernel)
-{
-  static const char *const text[] = {
-    [BAI_KERNEL_AUTO]     = "auto",
-    [BAI_KERNEL_RESIDENT] = "resident",
-    [BAI_KERNEL_STREAM]   = "stream",
-    [BAI_KERNEL_GENERIC]  = "generic",
-  };
-  return text[kernel];
-}
-
 static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
 {
   const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)partition->first[partition->blocks],
@@ -107,13 +96,6 @@ BAIStatus BAIEngineTakeTurns(BAIEngine engine, BAIInt turns, const BAIInt *color
   return BAIStatusOf(BAI_OK);
 }
 
-/* Number of global iterations that ranks may do without an exchange */
-static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
-{
-  if (!engine->connected) return BAI_INT_MAX;
-  return step->mode == BAI_MODE_ASYNC ? engine->p.apart : 1;
-}
-
 /* Exchanges x in the backend, and restarts the count of sweeps */
 static BAIStatus ExchangeNow(BAIEngine engine, BAIGhosts ghosts)
 {
@@ -168,7 +150,8 @@ static BAIStatus SweepTurns(BAIEngine engine, const BAIStep *how)
 
 BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
 {
-  const BAIInt most = AtOnce(engine, how);
+  /* number of global iterations without an exchange */
+  const BAIInt most = !engine->connected ? BAI_INT_MAX : how->mode == BAI_MODE_ASYNC ? engine->p.apart : 1;
   BAIStep      step = *how;
 
   for (BAIInt done = 0; done < count; done += most < count - done ? most : count - done) {

@@ -299,8 +299,7 @@ void      BAIEngineDestroy(BAIEngine *);
 /* BAI_ERR_CAPTURE if the stream is being captured into a graph, so that its engines cannot be called */
 BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
 /* Sets the entries of x, which belong to the rows from first on, by BAISetEntry(); on a device, in stream order */
-BAIStatus   BAIBackendSet(BAIBackend, BAIMemory, void *stream, BAISet, int64_t first, BAIInt n, BAIScalar *x);
-const char *BAIKernelString(BAIKernel);
+BAIStatus BAIBackendSet(BAIBackend, BAIMemory, void *stream, BAISet, int64_t first, BAIInt n, BAIScalar *x);
 
 /*
    The damping of a row in local sweeps is BAILocalOmega() times its share. If it is chosen, sweeps converge in every

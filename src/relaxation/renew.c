@@ -39,7 +39,7 @@ static PetscErrorCode RestoreRows(BAIBackend backend, const BAIParts *m, BAIMatr
 PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choice, int *work)
 {
   BAIStatus      status = BAIStatusOf(BAI_OK);
-  BAIMatrix      M      = {.nghost = (BAIInt)m->nghost};
+  BAIMatrix      M      = {.n = 0};
   PetscInt       n;
   PetscBool      device = PETSC_FALSE;
   BAIReal       *share  = NULL;
@@ -47,9 +47,7 @@ PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choic
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(m->A, &n, NULL));
-  M.n  = (BAIInt)n;
-  mine = BAIGetRows(choice->backend, m->square, &M.A, &device);
-  if (!mine && m->other) mine = BAIGetRows(choice->backend, m->other, &M.B, &device);
+  mine = BAIGetMatrix(choice->backend, m->square, m->other, m->nghost, &M, &device);
   if (!mine && bai->origin) {
     PetscCall(PetscMalloc1(n + 1, &share));
     mine    = BAICheckStatus(bai, BAIEngineShares(bai->origin->relax.engine, share));
@@ -59,7 +57,6 @@ PetscErrorCode BAIFillEngine(BAI *bai, const BAIParts *m, const BAIChoice *choic
   if (code) PetscCall(RestoreRows(choice->backend, m, &M)); /* also if another rank has failed */
   if (code) PetscCall(PetscFree(share));
   PetscCall(code);
-  M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (*work == BAI_WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->relax.engine, &M);
     if (status.code == BAI_ERR_PATTERN || (status.code == BAI_ERR_DIAGONAL && !bai->relax.unit)) *work = BAI_WORK_NEW;

@@ -39,30 +39,6 @@ static PetscErrorCode ExplainKernels(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Forgets the findings of solves if the matrix is another one; sets the numbers of rows and of the first one here */
-static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
-{
-  PetscObjectId id;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (id != bai->relax.seen) bai->relax.unit = BAI_UNIT_NONE;
-  bai->relax.seen = id;
-  PetscCall(MatGetSize(A, &bai->relax.rows, NULL));
-  PetscCall(MatGetOwnershipRange(A, &bai->relax.first, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ChooseRun(BAI *bai)
-{
-  PetscFunctionBegin;
-  bai->relax.run = BAIIterate;
-  if (bai->relax.use.refine == BAI_REFINE_SYNC) bai->relax.run = BAIRunRefined;
-  else if (bai->relax.use.refine == BAI_REFINE_NONE && bai->relax.use.p.single) bai->relax.run = BAIRunRounded;
-  PetscCall(BAIResearchSetUp(bai));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Creates or renews the engine for this matrix, ready to iterate */
 static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice, int *work)
 {
@@ -133,13 +109,18 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   const PetscObject obj = bai->obj;
   BAIParts          m;
   BAIChoice         choice;
+  PetscObjectId     id;
   int               work = BAI_WORK_NONE;
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
   bai->relax.given.id = 0; /* until set-up is complete */
   PetscCall(BAIOptionsCheckTogether(bai));
-  PetscCall(ForgetIfOther(bai, given));
+  PetscCall(PetscObjectGetId((PetscObject)given, &id));
+  if (id != bai->relax.seen) bai->relax.unit = BAI_UNIT_NONE; /* a finding about another matrix */
+  bai->relax.seen = id;
+  PetscCall(MatGetSize(given, &bai->relax.rows, NULL));
+  PetscCall(MatGetOwnershipRange(given, &bai->relax.first, NULL));
   PetscCall(BAIConvert(bai, given, &m.A));
   PetscCall(BAIGetParts(obj, m.A, &m.square, &m.other, &m.nghost, &m.garray));
   PetscCall(BAILookIfCrowded(bai, m.A));
@@ -161,7 +142,10 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
                         work == BAI_WORK_NEW ? "Set up" : "New values for the engine",
                         (PetscInt64)bai->relax.info.blocks, BAIBackends[bai->relax.use.backend]));
   }
-  PetscCall(ChooseRun(bai));
+  bai->relax.run = BAIIterate;
+  if (bai->relax.use.refine == BAI_REFINE_SYNC) bai->relax.run = BAIRunRefined;
+  else if (bai->relax.use.refine == BAI_REFINE_NONE && bai->relax.use.p.single) bai->relax.run = BAIRunRounded;
+  PetscCall(BAIResearchSetUp(bai));
   bai->set = bai->options;
   PetscCall(BAIVersionOf((PetscObject)given, &bai->relax.given));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,17 +11,6 @@
 #include "../petsc/baiimpl.h"
 #include "../common/hash.h"
 
-/* Whether all ranks are to take turns together: mode color on the host with a scatter */
-static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
-{
-  int can = bai->ranks.scatter && bai->relax.use.backend == BAI_BACKEND_HOST && BAIModeOf(bai) == BAI_MODE_COLOR;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->obj)));
-  *all = (PetscBool)can;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sets before[k] to whether ghost k belongs to a preceding rank, for which this rank waits */
 static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[], PetscBool before[])
 {
@@ -90,15 +79,17 @@ static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lets ranks take turns together, if they can; a transposed matrix has the turns of the matrix; collective */
+/* Lets ranks take turns together, in mode color on the host with a scatter; a transposed matrix has the turns of the
+   matrix; collective */
 PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
-  PetscBool *before, all = PETSC_FALSE;
-  PetscInt   n, turns    = 0;
+  PetscBool *before;
+  PetscInt   n, turns = 0;
+  int        can = bai->ranks.scatter && bai->relax.use.backend == BAI_BACKEND_HOST && BAIModeOf(bai) == BAI_MODE_COLOR;
 
   PetscFunctionBegin;
-  PetscCall(WantsTurns(bai, &all));
-  if (!all) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->obj)));
+  if (!can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(PetscFree(bai->ranks.color));
   PetscCall(PetscCalloc1(n + 1, &bai->ranks.color));

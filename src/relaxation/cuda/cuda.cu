@@ -22,14 +22,6 @@ static void Destroy(BAIState state)
   delete state;
 }
 
-static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
-{
-  BAITry(BAISlicedCreate(state, matrix, partition));
-  BAITry(BAIRoundInside(state));
-  BAITry(BAIResidualSetUp(state));
-  return BAISweepPrepare(state, state->p.mode);
-}
-
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
                         BAIState *newstate)
 {
@@ -42,7 +34,13 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   state->p         = *p;
   status           = BAIContextOpen(state, p->device, p->stream);
   state->idle_wait = p->idle_wait;
-  if (!status.code) status = BAICatch([&] { return SetUp(state, matrix, partition); });
+  if (!status.code)
+    status = BAICatch([&] {
+      BAITry(BAISlicedCreate(state, matrix, partition));
+      BAITry(BAIRoundInside(state));
+      BAITry(BAIResidualSetUp(state));
+      return BAISweepPrepare(state, state->p.mode);
+    });
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;

@@ -251,7 +251,7 @@ static BAIStatus ReadsOfTiles(BAIState state, int windows, unsigned long long li
 
 /* Finds the neighbours of all tiles. Unless they are needed, a matrix with packed slices and tiles that read from more
    than BAI_QUEUE_NEIGHBORS others on average, too many for a queue, gets none: neighbors.first stays NULL */
-static BAIStatus FindNeighbors(BAIState state, bool needed)
+BAIStatus BAINeighborsCreate(BAIState state, bool needed)
 {
   const int       tiles = state->A.tiles, windows = (tiles + WORDS * 32 - 1) / (WORDS * 32);
   const auto      limit = needed || !state->A.off_first ? ULLONG_MAX : BAI_QUEUE_NEIGHBORS * (unsigned long long)tiles;
@@ -283,14 +283,9 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
                           to->tile);
 }
 
-BAIStatus BAINeighborsCreate(BAIState state)
-{
-  return FindNeighbors(state, true);
-}
-
 BAIStatus BAITurnsCreate(BAIState state, bool needed)
 {
   if (!state->A.tiles || state->order) return BAIStatusOf(BAI_OK);
-  BAITry(FindNeighbors(state, needed));
+  BAITry(BAINeighborsCreate(state, needed));
   return state->neighbors.first ? Color(state, needed) : BAIStatusOf(BAI_OK);
 }

@@ -49,8 +49,9 @@ typedef struct {
 } Variant;
 
 typedef struct {
-  BAIKernel kernel;
-  unsigned  orders, can; /* sets of BAIOrder and of CAN_... */
+  BAIKernel   kernel;
+  const char *name;
+  unsigned    orders, can; /* sets of BAIOrder and of CAN_... */
   /* checks the size of A, if orders and can are sufficient; why is empty, or the reason to refuse */
   void (*refuse)(const Work *, char why[REASON]);
   Variant (*variant)(const Work *, int which); /* first and second variant to be tried */
@@ -168,17 +169,18 @@ static Variant GenericVariant(const Work *work, int which)
 }
 
 enum {
-  FAMILIES   = 3,
-  IN_ALL     = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS,
-  CAN_STREAM = CAN_MOMENTUM | CAN_THETA | CAN_GHOSTS | CAN_LONG_ROWS | CAN_SINGLE | CAN_LAUNCHES,
-  CAN_ALL    = CAN_STREAM | CAN_FAULTS | CAN_STATS | CAN_REFINE
+  FAMILIES    = 3,
+  IN_ALL      = IN_OWN | IN_QUEUE | IN_FLAGS | IN_TURNS,
+  IN_NO_QUEUE = IN_OWN | IN_FLAGS | IN_TURNS,
+  CAN_STREAM  = CAN_MOMENTUM | CAN_THETA | CAN_GHOSTS | CAN_LONG_ROWS | CAN_SINGLE | CAN_LAUNCHES,
+  CAN_ALL     = CAN_STREAM | CAN_FAULTS | CAN_STATS | CAN_REFINE
 };
 
 /* In order of preference. Resident has no theta, as loops of equal length in all threads take a third less time */
 static const Family families[FAMILIES] = {
-  {BAI_KERNEL_RESIDENT, IN_OWN | IN_FLAGS | IN_TURNS, CAN_MOMENTUM | CAN_SOLVE, RefuseResident, ResidentVariant},
-  {BAI_KERNEL_STREAM,   IN_ALL,                       CAN_STREAM,               RefuseStream,   StreamVariant  },
-  {BAI_KERNEL_GENERIC,  IN_ALL,                       CAN_ALL,                  NULL,           GenericVariant }
+  {BAI_KERNEL_RESIDENT, "resident", IN_NO_QUEUE, CAN_MOMENTUM | CAN_SOLVE, RefuseResident, ResidentVariant},
+  {BAI_KERNEL_STREAM,   "stream",   IN_ALL,      CAN_STREAM,               RefuseStream,   StreamVariant  },
+  {BAI_KERNEL_GENERIC,  "generic",  IN_ALL,      CAN_ALL,                  NULL,           GenericVariant }
 };
 
 /* The features that a kernel for this mode must have */
@@ -289,7 +291,7 @@ static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   if (plan->kernel || only == BAI_KERNEL_AUTO) return BAIStatusOf(BAI_OK);
   if (mode != state->p.mode) return ChooseKernel(state, mode, momentum, 0, BAI_KERNEL_AUTO, plan, why);
   for (int f = 0; f < FAMILIES; f++) {
-    if (families[f].kernel == only) return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(only), why[f]);
+    if (families[f].kernel == only) return BAIStatusBecause(BAI_ERR_KERNEL, "", why[f]);
   }
   return BAIStatusOf(BAI_ERR_KERNEL);
 }
@@ -323,7 +325,7 @@ static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
     plan->once = state->A.tiles / (state->A.long_first ? 1 : BAI_LAUNCH_TILES) >=
       plan->grid; /* all thread blocks share pieces of long rows then */
   plan->waits = !plan->once && !plan->handed && (plan->order == BAI_FLAGS || plan->order == BAI_TURNS);
-  if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
+  if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state, true));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE)
     BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue ordered by colour converges like mode color */
   return plan->waits ? NeedDone(state) : BAIStatusOf(BAI_OK);
@@ -350,7 +352,7 @@ BAIStatus BAIPlanExplain(BAIState state, BAIMode mode, char *text, size_t size)
   if (!plan.kernel) return BAIStatusOf(BAI_OK); /* not ready */
   BAITry(Choose(state, mode, plan.momentum, &plan, why));
   for (int f = 0; f < FAMILIES && at < size; f++) {
-    const char *name  = BAIKernelString(families[f].kernel);
+    const char *name  = families[f].name;
     const bool  taken = families[f].kernel == plan.family;
 
     if (taken) at += (size_t)snprintf(text + at, size - at, "%s taken", name);

@@ -284,7 +284,7 @@ BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
 BAIStatus BAISlicedShares(BAIState, BAIReal *share);
 /* Unless done before, find the graph of the tiles; and the order of their turns, which is left out if it is neither
    needed nor useful */
-BAIStatus BAINeighborsCreate(BAIState);
+BAIStatus BAINeighborsCreate(BAIState, bool needed);
 BAIStatus BAITurnsCreate(BAIState, bool needed);
 /* The kernel of a family for this matrix, or NULL if there is none; watched: with faults or statistics */
 const void *BAIResidentKernel(const BAISliced *, BAIOrder, bool in_shared);

@@ -8,11 +8,6 @@ enum {
   MAX_ITS_HANDED     = 65535    /* each is a row of the grid */
 };
 
-static bool NeedsMomentum(BAIState state, BAIMode mode)
-{
-  return state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
-}
-
 /* Allocates the iterates that a plan needs, unless they exist */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
@@ -39,9 +34,10 @@ static BAIStatus NeedControl(BAIState state)
 
 static BAIStatus Prepare(BAIState state, BAIMode mode)
 {
-  BAIPlan *plan = &state->plan[mode];
+  const bool momentum = state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
+  BAIPlan   *plan     = &state->plan[mode];
 
-  BAITry(BAIPlanCreate(state, mode, NeedsMomentum(state, mode), plan));
+  BAITry(BAIPlanCreate(state, mode, momentum, plan));
   BAITry(NeedVectors(state, mode, plan));
   return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
 }

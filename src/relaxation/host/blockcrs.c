@@ -95,14 +95,6 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt 
   return sums;
 }
 
-/* Sets sweep_a to loc_a rounded to single precision, unless they are the same array */
-static void RoundInside(BAIBlockCRS *A)
-{
-  if (A->sweep_a == A->loc_a) return;
-#pragma omp parallel for num_threads(A->threads) schedule(static)
-  for (BAIInt k = 0; k < A->loc_i[A->places]; k++) ((BAISingle *)A->sweep_a)[k] = (BAISingle)((BAIScalar *)A->loc_a)[k];
-}
-
 /* Stores the values of M, and its columns unless same_pattern, and all that depends on the values. Without same_pattern
    M must be the matrix that CountRows() has counted: entries of a row beyond its places in A would overwrite others, or
    memory behind the arrays, before BAI_ERR_PATTERN is returned. With it, BAI_ERR_PATTERN if M does not fit the columns
@@ -142,7 +134,9 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
       A->outside[block] = outside;
     }
   }
-  RoundInside(A);
+#pragma omp parallel for num_threads(A->threads) schedule(static)
+  for (BAIInt k = 0; k < (A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places]); k++)
+    ((BAISingle *)A->sweep_a)[k] = (BAISingle)((BAIScalar *)A->loc_a)[k];
   A->least_share = least;
   A->units       = units;
   if (different) return BAIStatusOf(BAI_ERR_PATTERN);

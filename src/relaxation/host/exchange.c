@@ -96,19 +96,10 @@ double BAIHostWorked(BAIState state)
   return state->exchange.worked;
 }
 
-/* Waits for the ghosts of the last exchange, which are read from now on */
-static BAIStatus TakeGhosts(BAIState state)
-{
-  BAIHostExchange *e      = &state->exchange;
-  const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
-
-  state->ghost = e->mailbox + size * (size_t)(e->exchanges & 1) * nghost;
-  return WaitForPeers(e, e->exchanges, (const BAIFlag *)(e->mailbox + BAIMailboxFlags(nghost, size)));
-}
-
 BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
 {
   BAIHostExchange *e      = &state->exchange;
+  const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
   BAIStatus        status = BAIStatusOf(BAI_OK);
 
   if (swept) e->worked += Seconds() - e->last;
@@ -124,7 +115,10 @@ BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
     for (BAIInt p = 0; p < e->peers; p++)
       atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
   }
-  if (ghosts != BAI_GHOSTS_SENT) status = TakeGhosts(state);
+  if (ghosts != BAI_GHOSTS_SENT) { /* ghosts of the last exchange are read from now on */
+    state->ghost = e->mailbox + size * (size_t)(e->exchanges & 1) * nghost;
+    status       = WaitForPeers(e, e->exchanges, (const BAIFlag *)(e->mailbox + BAIMailboxFlags(nghost, size)));
+  }
   e->last = Seconds();
   return status;
 }

@@ -83,7 +83,7 @@ static BAIStatus CreateState(const BAIMatrix *matrix, const BAIPartition *partit
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   if (p->kernel != BAI_KERNEL_AUTO) {
     free(state);
-    return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(p->kernel), "backend host has no kernel families");
+    return BAIStatusBecause(BAI_ERR_KERNEL, "", "backend host has no kernel families");
   }
   A        = &state->A;
   state->p = *p;

@@ -43,23 +43,18 @@ typedef struct {
   const BAIFault *fault; /* faults of this iteration, or NULL */
 } Update;
 
-/* The faults to simulate in an iteration of this call, counted from 0; or NULL */
-static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
-{
-  return step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL;
-}
-
 /* The parameters of the updates of an iteration, counted from 0 in this call, which write to next */
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, Atomic *next)
 {
   const BAIReal omega    = step->fourth_kind ? step->omega * BAIFourthKindOmega(step->done + iteration) : step->omega;
   const BAIReal momentum = step->fourth_kind ? BAIFourthKindMomentum(step->done + iteration) : step->momentum;
+  const int     faulty   = step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration);
   const Update  update   = {state->x,
                             next,
                          step->local_iters ? step->local_iters : state->p.local_iters,
                             (ValueReal)omega,
                             (ValueReal)(step->fresh && !iteration ? 0 : momentum),
-                            FaultOf(state, step, iteration)};
+                         faulty ? &state->p.fault : NULL};
 
   return update;
 }
@@ -253,22 +248,12 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
 
 void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
 {
-  switch (step->mode) {
-  case BAI_MODE_ASYNC:
-    SweepAsync(state, count, step);
-    break;
-  case BAI_MODE_LAUNCH:
-    SweepLaunch(state, count, step);
-    break;
-  case BAI_MODE_SYNC:
-    SweepSync(state, count, step);
-    break;
-  case BAI_MODE_COLOR:
-    SweepColor(state, count, step);
-    break;
-  case BAI_MODE_AUTO: /* the caller of the engine has chosen a mode */
-    break;
-  }
+  static void (*const sweeps[])(BAIState, BAIInt, const BAIStep *) = {[BAI_MODE_ASYNC]  = SweepAsync,
+                                                                      [BAI_MODE_LAUNCH] = SweepLaunch,
+                                                                      [BAI_MODE_SYNC]   = SweepSync,
+                                                                      [BAI_MODE_COLOR]  = SweepColor};
+
+  sweeps[step->mode](state, count, step);
 }
 
 #if !defined(BAI_IN_MIXED)
