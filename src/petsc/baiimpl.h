@@ -69,8 +69,7 @@ struct BAI_ {
   BAIRelaxation relax;
   BAIRanks      ranks;
   BAINode       node;
-  BAIResearch   research; /* NULL without options of research */
-  Vec           r, c;     /* work vectors of BAINeedWork(): residual, and correction of x */
+  Vec           r, c; /* work vectors of BAINeedWork(): residual, and correction of x */
 
   /* The matrix, see mat.c */
   Mat        aij;    /* copy of a matrix of another type, or the transpose of the origin's; NULL: none */

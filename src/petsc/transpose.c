@@ -151,7 +151,6 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(BAIDropEngine(bai));
   PetscCall(BAIScatterDestroy(bai));
   PetscCall(MatDestroy(&bai->aij));
-  PetscCall(PetscFree(bai->research));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
   PetscCall(BAIRefinementReset(bai));

@@ -3,8 +3,6 @@
 
 #include "engine.h"
 
-typedef struct BAIResearch_ *BAIResearch; /* research/research.h */
-
 /* An object in a certain state; id 0: none */
 typedef struct {
   PetscObjectId    id;
@@ -48,6 +46,13 @@ typedef struct {
 typedef PetscErrorCode BAIRunFunction(BAI *, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *,
                                       PetscReal *rnorm);
 
+/* How a solve with simulated faults gets on, see ../research/faults.c */
+typedef struct {
+  PetscBool stagnates; /* the residual norm no longer falls */
+  PetscReal norm;      /* norm when it last changed */
+  PetscInt  its, left; /* iteration of that norm; rows that have nearly all of the residual */
+} BAIWatch;
+
 typedef struct {
   BAIEngine       engine;
   BAIChoice       use;
@@ -62,6 +67,7 @@ typedef struct {
   PetscInt        setups;  /* number of engines created */
   PetscInt        updates; /* number of times that engines got new values */
   BAIRefinement   refinement;
+  BAIWatch        watch;
   Mat             A;      /* the matrix that the engine holds */
   BAIVersion      held;   /* its version; id 0: not all ranks hold it */
   BAIVersion      given;  /* the user's matrix, of which A may be a copy; id 0: the last set-up failed */
@@ -152,10 +158,9 @@ PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
 /* turns.c */
 PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[]);
 
-/* research/research.c: hooks of a relaxation for options of research */
-PETSC_INTERN PetscErrorCode BAIResearchSetUp(BAI *);
-PETSC_INTERN PetscErrorCode BAIResearchBegin(BAI *);
-PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, Vec, Vec, PetscReal, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIResearchEnd(BAI *);
-PETSC_INTERN PetscErrorCode BAIResearchView(BAI *, PetscViewer);
+/* ../research/faults.c, stats.c */
+PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal);
+PETSC_INTERN PetscErrorCode BAIFaultsView(const BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIStatsView(BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIStatsEnd(BAI *);
 PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);

@@ -145,7 +145,6 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   bai->relax.run = BAIIterate;
   if (bai->relax.use.refine == BAI_REFINE_SYNC) bai->relax.run = BAIRunRefined;
   else if (bai->relax.use.refine == BAI_REFINE_NONE && bai->relax.use.p.single) bai->relax.run = BAIRunRounded;
-  PetscCall(BAIResearchSetUp(bai));
   bai->set = bai->options;
   PetscCall(BAIVersionOf((PetscObject)given, &bai->relax.given));
   PetscFunctionReturn(PETSC_SUCCESS);

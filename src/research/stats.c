@@ -1,10 +1,10 @@
 /* Statistics of a solve's sweeps: staleness of the values that blocks read from each other, and numbers of updates */
-#include "research.h"
-#include <petsc/private/petscimpl.h>
+#include "../petsc/baiimpl.h"
 
 typedef struct {
   PetscInt64 reads[2 * BAI_MOST_STALE + 1], all_reads, units;
   PetscInt64 updates[2]; /* least and most of a unit */
+  PetscInt   its;        /* global iterations of the solve */
 } Statistics;
 
 /* Merges the statistics of all ranks, which call it together */
@@ -19,6 +19,7 @@ static PetscErrorCode CollectStatistics(BAI *bai, Statistics *s)
   PetscCall(PetscMemzero(s, sizeof(*s)));
   for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) s->reads[k] = (PetscInt64)mine.reads[k];
   s->units = (PetscInt64)mine.units;
+  PetscCall(KSPGetIterationNumber((KSP)bai->obj, &s->its));
   for (BAIInt k = 0; k < mine.units; k++) {
     most[0] = PetscMax(most[0], (PetscInt64)mine.updates[k]);
     most[1] = PetscMax(most[1], -(PetscInt64)mine.updates[k]);
@@ -38,14 +39,14 @@ static const char *EndOf(int stale)
   return stale == -BAI_MOST_STALE ? " or less" : stale == BAI_MOST_STALE ? " or more" : "";
 }
 
-static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer viewer)
+static PetscErrorCode ViewText(const Statistics *s, PetscViewer viewer)
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  statistics of the last solve: %" PetscInt_FMT
                                    " global iterations, updates of a block: least %" PetscInt64_FMT
                                    ", most %" PetscInt64_FMT "\n",
-                                   bai->research->its, s->updates[0], s->updates[1]));
+                                   s->its, s->updates[0], s->updates[1]));
   PetscCall(PetscViewerASCIIPrintf(
     viewer,
     "  reads of other blocks by staleness in global iterations, 0: the previous iterate, negative: newer values\n"));
@@ -60,12 +61,12 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
 }
 
 /* Writes a line for each number: quantity, of, value */
-static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer viewer)
+static PetscErrorCode ViewCSV(const Statistics *s, PetscViewer viewer)
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "quantity,of,value\n"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "iterations,,%" PetscInt_FMT "\nblocks,,%" PetscInt64_FMT "\n",
-                                   bai->research->its, s->units));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "iterations,,%" PetscInt_FMT "\nblocks,,%" PetscInt64_FMT "\n", s->its, s->units));
   PetscCall(PetscViewerASCIIPrintf(viewer, "updates,least,%" PetscInt64_FMT "\nupdates,most,%" PetscInt64_FMT "\n",
                                    s->updates[0], s->updates[1]));
   for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) {
@@ -84,16 +85,16 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii || !bai->relax.engine || !bai->relax.use.p.stats || !bai->research) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ascii || !bai->relax.engine || !bai->relax.use.p.stats) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CollectStatistics(bai, &s));
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (format == PETSC_VIEWER_ASCII_CSV) PetscCall(ViewCSV(bai, &s, viewer));
-  else PetscCall(ViewText(bai, &s, viewer));
+  if (format == PETSC_VIEWER_ASCII_CSV) PetscCall(ViewCSV(&s, viewer));
+  else PetscCall(ViewText(&s, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Views the statistics after a solve, if -ksp_bai_stats has a viewer */
-PetscErrorCode BAIResearchEnd(BAI *bai)
+PetscErrorCode BAIStatsEnd(BAI *bai)
 {
   PetscFunctionBegin;
   if (!bai->options.stats || !bai->viewer) PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,5 @@
 /* KSPBAI: creation, options and view of the KSP */
 #include "kspbai.h" /*I "petscbai.h" I*/
-#include "../../research/research.h"
 
 /* Shows how the last solve ended, if the user may want another solver therefore */
 static PetscErrorCode ViewEnd(KSP ksp, PetscViewer viewer)
@@ -67,7 +66,8 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
     if (bai->options.check_interval)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n",
                                        bai->options.check_interval));
-    if (bai->research) PetscCall(BAIResearchView(bai, viewer));
+    if (bai->options.fault_fraction > 0.0) PetscCall(BAIFaultsView(bai, viewer));
+    PetscCall(BAIStatsView(bai, viewer));
   } else PetscCall(ViewKrylov(ksp, viewer));
   PetscCall(ViewEnd(ksp, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -63,13 +63,19 @@ static PetscInt NextLook(KSP ksp, const BAILook *look)
   return PetscMin(most, (PetscInt)look->until - ksp->its);
 }
 
+/* Whether options of research, faults or statistics, look at each solve */
+static PetscBool HasResearch(const BAI *bai)
+{
+  return (PetscBool)(bai->options.fault_fraction > 0.0 || bai->options.stats);
+}
+
 /* Whether the engine can do the whole solve, as nothing must be monitored or decided between iterations */
 static PetscBool CanRelaxAtOnce(KSP ksp, MatNullSpace nullspace)
 {
   const BAI *bai = (BAI *)ksp->data;
 
   return (PetscBool)((bai->relax.info.solves >> BAIModeOf(bai) & 1) && bai->relax.run == BAIIterate &&
-                     !bai->ranks.scatter && !bai->options.check_interval && !bai->research &&
+                     !bai->ranks.scatter && !bai->options.check_interval && !HasResearch(bai) &&
                      ksp->converged == KSPConvergedDefault && !KSPBAIIsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
@@ -123,10 +129,10 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
   const PetscReal scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
   BAIStep         step  = BAIStepOf(bai, BAI_FORWARD);
   BAILook         look  = {.until = 0};
-  PetscBool       begun = PETSC_FALSE, stagnates = PETSC_FALSE;
+  PetscBool       begun = PETSC_FALSE;
 
   PetscFunctionBegin;
-  step.ahead = !bai->research;
+  step.ahead = !HasResearch(bai);
   while (PETSC_TRUE) {
     PetscInt n;
 
@@ -137,7 +143,7 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
     if (ksp->reason) break;
     if (ksp->its) PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
     else PetscCall(KSPBAITestGuess(ksp, rnorm));
-    if (!ksp->reason && stagnates) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    if (!ksp->reason && bai->relax.watch.stagnates) ksp->reason = KSP_DIVERGED_BREAKDOWN;
     if (!ksp->reason && ksp->its >= ksp->max_it)
       ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
     if (ksp->reason) break;
@@ -149,7 +155,7 @@ static PetscErrorCode RelaxByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
     step.fresh = 0;
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += n;
-    if (bai->research) PetscCall(BAIResearchLook(bai, ksp->its, b, x, rnorm, &stagnates));
+    if (bai->options.fault_fraction > 0.0) PetscCall(BAIFaultsLook(bai, ksp->its, b, x, rnorm));
     BAILookNext(&look, (BAIInt)ksp->its, Square(rnorm, scale));
     if (look.stalls && rnorm > ksp->ttol) PetscCall(KSPBAIStandsStill(ksp, b, x, rnorm));
   }
@@ -169,8 +175,9 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
   PetscFunctionBegin;
   PetscCall(GetRelaxedMat(ksp, &A));
   PetscCall(MatGetNullSpace(A, &nullspace));
-  if (bai->research) PetscCall(BAIResearchBegin(bai));
-  ksp->its = 0;
+  if (bai->options.stats) PetscCall(BAICheckStatus(bai, BAIEngineStats(bai->relax.engine, NULL)));
+  bai->relax.watch = (BAIWatch){.norm = -1.0};
+  ksp->its         = 0;
   if (ksp->normtype == KSP_NORM_NONE) {
     PetscCall((*bai->relax.run)(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
@@ -184,7 +191,7 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
     else PetscCall((*bai->relax.run)(bai, b, x, PETSC_FALSE, 0, &step, &rnorm));
     if (!ksp->reason) PetscCall(RelaxByLooks(ksp, b, x, nullspace, rnorm));
   }
-  if (bai->research) PetscCall(BAIResearchEnd(bai));
+  PetscCall(BAIStatsEnd(bai));
   if (ksp->reason == KSP_DIVERGED_ITS || ksp->reason == KSP_DIVERGED_DTOL)
     PetscCall(
       PetscInfo(ksp, "Relaxation stopped with %s: %s\n", KSPConvergedReasons[ksp->reason], KSPBAIOtherMethodText));

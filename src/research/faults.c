@@ -1,26 +1,6 @@
-/* Options of research in a relaxation: simulated faults, whose rows ../relaxation/fault.h chooses, and statistics */
-#include "research.h"
+/* Simulated faults, which hit the rows that ../relaxation/fault.h chooses */
+#include "../petsc/baiimpl.h"
 #include "../relaxation/tuning.h"
-
-/* Creates or destroys the data that the options need */
-PetscErrorCode BAIResearchSetUp(BAI *bai)
-{
-  const PetscBool needs = (PetscBool)(bai->options.fault_fraction > 0.0 || bai->options.stats);
-
-  PetscFunctionBegin;
-  if (needs && !bai->research) PetscCall(PetscNew(&bai->research));
-  if (!needs) PetscCall(PetscFree(bai->research));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIResearchBegin(BAI *bai)
-{
-  PetscFunctionBegin;
-  bai->research->watch = (BAIWatch){.norm = -1.0};
-  bai->research->its   = 0;
-  if (bai->options.stats) PetscCall(BAICheckStatus(bai, BAIEngineStats(bai->relax.engine, NULL)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Counts the rows that have nearly all of the residual */
 static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
@@ -43,15 +23,15 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets watch.stagnates if the norm no longer falls, and no recovery is yet to come */
-static PetscErrorCode LookAtFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
+/* Takes the residual norm after its iterations: sets watch.stagnates if it no longer falls, and no recovery is yet to
+   come */
+PetscErrorCode BAIFaultsLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
 {
-  BAIWatch    *w    = &bai->research->watch;
+  BAIWatch    *w    = &bai->relax.watch;
   const BAIInt last = bai->relax.use.p.fault.last;
   PetscReal    bnorm;
 
   PetscFunctionBegin;
-  if (!(bai->options.fault_fraction > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!(PetscAbsReal(rnorm - w->norm) <= BAI_FAULT_FALL * w->norm) || (its < (PetscInt)last && last < BAI_INT_MAX)) {
     w->norm = rnorm;
     w->its  = its;
@@ -72,24 +52,13 @@ static PetscErrorCode LookAtFaults(BAI *bai, PetscInt its, Vec b, Vec x, PetscRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the residual norm after its iterations */
-PetscErrorCode BAIResearchLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm, PetscBool *stagnates)
-{
-  PetscFunctionBegin;
-  PetscCall(LookAtFaults(bai, its, b, x, rnorm));
-  bai->research->its = its;
-  *stagnates         = bai->research->watch.stagnates;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ViewFaults(const BAI *bai, PetscViewer viewer)
+PetscErrorCode BAIFaultsView(const BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o             = &bai->options;
-  const BAIWatch   *w             = &bai->research->watch;
+  const BAIWatch   *w             = &bai->relax.watch;
   char              recovered[64] = "never recovered";
 
   PetscFunctionBegin;
-  if (!(o->fault_fraction > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   if (o->fault_recover)
     PetscCall(PetscSNPrintf(recovered, sizeof(recovered), "recovered after %" PetscInt_FMT, o->fault_recover));
   PetscCall(PetscViewerASCIIPrintf(viewer,
@@ -102,13 +71,5 @@ static PetscErrorCode ViewFaults(const BAI *bai, PetscViewer viewer)
                              "  the last solve stagnated: the residual norm stayed at %g from iteration %" PetscInt_FMT
                              " on, left in %" PetscInt_FMT " rows\n",
                              (double)w->norm, w->its, w->left));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BAIResearchView(BAI *bai, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall(ViewFaults(bai, viewer));
-  PetscCall(BAIStatsView(bai, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
