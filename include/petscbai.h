@@ -73,8 +73,6 @@ PETSC_EXTERN PetscErrorCode PCBAISetMomentum(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCBAIGetMomentum(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCBAISetWeight(PC, BAIWeight);
 PETSC_EXTERN PetscErrorCode PCBAIGetWeight(PC, BAIWeight *);
-PETSC_EXTERN PetscErrorCode PCBAISetPrecision(PC, BAIPrecision);
-PETSC_EXTERN PetscErrorCode PCBAIGetPrecision(PC, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode PCBAISetOmega(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCBAIGetOmega(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCBAISetLocalOmega(PC, PetscReal);

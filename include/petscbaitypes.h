@@ -223,9 +223,8 @@ typedef enum {
 -  `BAI_PRECISION_SINGLE` - single precision; residuals and solutions have full precision unless `BAI_REFINE_NONE` is
                             asked for
 
-   Options Database Keys:
-+  -ksp_bai_precision (native|single) - sets it
--  -pc_bai_precision (native|single)  - sets it
+   Options Database Key:
+.  -ksp_bai_precision (native|single) - sets it
 
    Level: intermediate
 
@@ -246,9 +245,8 @@ typedef enum {
 -  `BAI_REFINE_ASYNC` - each block computes the residual of its own rows, and its sweeps compute a correction of its
                         part of x
 
-   Options Database Keys:
-+  -ksp_bai_refine (auto|none|sync|async) - sets it
--  -pc_bai_refine (auto|none|sync|async)  - sets it
+   Options Database Key:
+.  -ksp_bai_refine (auto|none|sync|async) - sets it
 
    Level: intermediate
 

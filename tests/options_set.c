@@ -13,7 +13,6 @@ static char help[] = "Options give back what was set, before set-up and after it
     PetscCall(FACE##BAISetPartition(face, BAI_PARTITION_GRAPH)); \
     PetscCall(FACE##BAISetMomentum(face, 0.25)); \
     PetscCall(FACE##BAISetWeight(face, BAI_WEIGHT_L1)); \
-    PetscCall(FACE##BAISetPrecision(face, BAI_PRECISION_SINGLE)); \
     PetscCall(FACE##BAISetOmega(face, 0.75)); \
     PetscCall(FACE##BAISetLocalOmega(face, 0.875)); \
     PetscCall(FACE##BAISetBackend(face, BAI_BACKEND_HOST)); \
@@ -25,7 +24,6 @@ typedef struct {
   BAIMode          mode;
   BAIPartitionType partition;
   BAIWeight        weight;
-  BAIPrecision     precision;
   BAIBackend       backend;
 } Values;
 
@@ -37,7 +35,6 @@ typedef struct {
     PetscCall(FACE##BAIGetPartition(face, &(v)->partition)); \
     PetscCall(FACE##BAIGetMomentum(face, &(v)->momentum)); \
     PetscCall(FACE##BAIGetWeight(face, &(v)->weight)); \
-    PetscCall(FACE##BAIGetPrecision(face, &(v)->precision)); \
     PetscCall(FACE##BAIGetOmega(face, &(v)->omega)); \
     PetscCall(FACE##BAIGetLocalOmega(face, &(v)->local_omega)); \
     PetscCall(FACE##BAIGetBackend(face, &(v)->backend)); \
@@ -48,7 +45,7 @@ static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char 
   PetscFunctionBeginUser;
   PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->omega == 1, "%s", when));
   PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == BAI_WEIGHT_NONE && v->mode == BAI_MODE_AUTO &&
-                     v->precision == BAI_PRECISION_NATIVE && v->momentum == 0 && v->backend == BAI_BACKEND_AUTO,
+                     v->momentum == 0 && v->backend == BAI_BACKEND_AUTO,
                    "%s", when));
   PetscCall(Expect(v->local_omega == (ksp ? 1 : 0), "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,8 +55,7 @@ static PetscErrorCode ExpectSet(const Values *v, const char when[])
 {
   PetscFunctionBeginUser;
   PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->omega == (PetscReal)0.75, "%s", when));
-  PetscCall(Expect(v->partition == BAI_PARTITION_GRAPH && v->weight == BAI_WEIGHT_L1 &&
-                     v->precision == BAI_PRECISION_SINGLE && v->backend == BAI_BACKEND_HOST,
+  PetscCall(Expect(v->partition == BAI_PARTITION_GRAPH && v->weight == BAI_WEIGHT_L1 && v->backend == BAI_BACKEND_HOST,
                    "%s", when));
   PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875,
                    "%s", when));

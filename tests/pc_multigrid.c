@@ -134,11 +134,6 @@ int main(int argc, char **argv)
             1 -max_its 7
 
     test:
-      suffix: precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson \
-            -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
-
-    test:
       suffix: symmetric
       args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -max_its 9
 
@@ -239,11 +234,6 @@ int main(int argc, char **argv)
       suffix: cuda_smoother
       args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it \
             1 -max_its 7
-
-    test:
-      suffix: cuda_precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson \
-            -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
 
     test:
       suffix: cuda_symmetric

@@ -432,7 +432,6 @@ static PetscErrorCode TestReuse(void)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCBAI));
   PetscCall(PCBAISetMode(pc, BAI_MODE_COLOR));
-  PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(KSPSetOperators(ksp, A, A));

@@ -161,11 +161,10 @@ static PetscErrorCode TestPartitions(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Momentum in mode sync; single precision, with refinement round the sweeps, inside blocks, and none */
-static PetscErrorCode TestOthers(Mat A)
+/* Momentum in mode sync */
+static PetscErrorCode TestMomentum(Mat A)
 {
-  const BAIRefine refine[] = {BAI_REFINE_SYNC, BAI_REFINE_ASYNC, BAI_REFINE_NONE};
-  PC              pc;
+  PC pc;
 
   PetscFunctionBeginUser;
   PetscCall(Create(A, BAI_MODE_SYNC, 3, &pc));
@@ -173,13 +172,6 @@ static PetscErrorCode TestOthers(Mat A)
   PetscCall(PCBAISetOmega(pc, 0.8));
   PetscCall(ExpectAdjoint(pc, PETSC_MACHINE_EPSILON, "momentum"));
   PetscCall(PCDestroy(&pc));
-  for (int k = 0; k < 3; k++) {
-    PetscCall(Create(A, BAI_MODE_COLOR, 3, &pc));
-    PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
-    PetscCall(SetOption((PetscObject)pc, "refine", "%s", BAIRefines[refine[k]]));
-    PetscCall(ExpectAdjoint(pc, (PetscReal)1e-7, BAIRefines[refine[k]]));
-    PetscCall(PCDestroy(&pc));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -461,7 +453,7 @@ int main(int argc, char **argv)
     if (Case("changes_%s", BAIModes[modes[k]])) PetscCall(TestChanges(modes[k]));
   }
   if (Case("partitions")) PetscCall(TestPartitions(A));
-  if (Case("others")) PetscCall(TestOthers(A));
+  if (Case("momentum")) PetscCall(TestMomentum(A));
   if (Case("errors")) PetscCall(TestErrors(A));
   if (Case("symmetric")) PetscCall(TestSymmetric());
   if (Case("levels_flow2d")) PetscCall(TestLevels("convection2d", 150, 0));
@@ -490,7 +482,7 @@ int main(int argc, char **argv)
     test:
       suffix: cuda
       requires: baicuda
-      args: -pc_bai_backend cuda -case damping,changes,partitions,others,errors,symmetric
+      args: -pc_bai_backend cuda -case damping,changes,partitions,momentum,errors,symmetric
     test:
       suffix: aijcusparse
       requires: baicuda cuda

@@ -216,80 +216,6 @@ static PetscErrorCode TestRounded(Mat A, BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x||/||b|| after so many steps of KSPRICHARDSON with a PCBAI in single precision, which is given all of them
- * at once or one at a time */
-static PetscErrorCode Smooth(Mat A, BAIMode mode, BAIRefine refine, PetscBool at_once, PetscReal *norm)
-{
-  Vec       b, x, r, z;
-  PC        pc;
-  PetscReal bnorm;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(VecDuplicate(x, &z));
-  PetscCall(VecSet(b, 1));
-  PetscCall(NewPC(A, PCBAI, &pc));
-  PetscCall(PCSetFromOptions(pc));
-  PetscCall(PCBAISetMode(pc, mode));
-  PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
-  PetscCall(SetOption((PetscObject)pc, "refine", "%s", BAIRefines[refine]));
-  PetscCall(PCSetUp(pc));
-  for (int step = 0; step < (at_once ? 2 : 80); step++) {
-    PetscInt                    its;
-    PCRichardsonConvergedReason reason;
-
-    PetscCall(PCApplyRichardson(pc, b, x, z, 0, 0, 0, at_once ? 40 : 1, (PetscBool)!step, &its, &reason));
-  }
-  PetscCall(TrueResidualNorm(A, b, x, norm));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  *norm /= bnorm;
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&z));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Smoothing steps that refine tend to the solution; those that do not stay where single precision is at an end. From
- * zero, sync and none apply the same operator */
-static PetscErrorCode TestSmoother(Mat A, BAIMode mode)
-{
-  Vec       b, x[2];
-  PetscBool same;
-  PetscReal norm;
-
-  PetscFunctionBeginUser;
-  for (int refine = BAI_REFINE_AUTO; refine <= BAI_REFINE_ASYNC; refine++) {
-    for (int at_once = 0; at_once < 2; at_once++) {
-      PetscCall(Smooth(A, mode, (BAIRefine)refine, (PetscBool)at_once, &norm));
-      PetscCall(ExpectMode((PetscBool)(refine == BAI_REFINE_NONE ? norm > 1e-9 && norm < 1e-5 : norm < 1e-11),
-                           "residual of smoothing steps", BAIRefines[refine], mode, (double)norm));
-    }
-  }
-  PetscCall(MatCreateVecs(A, &x[0], &b));
-  PetscCall(VecDuplicate(x[0], &x[1]));
-  PetscCall(VecSet(b, 1));
-  for (int k = 0; k < 2; k++) {
-    PC pc;
-
-    PetscCall(NewPC(A, PCBAI, &pc));
-    PetscCall(PCSetFromOptions(pc));
-    PetscCall(PCBAISetMode(pc, mode));
-    PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
-    PetscCall(SetOption((PetscObject)pc, "refine", "%s", BAIRefines[k ? BAI_REFINE_NONE : BAI_REFINE_SYNC]));
-    PetscCall(PCApply(pc, b, x[k]));
-    PetscCall(PCDestroy(&pc));
-  }
-  PetscCall(VecEqual(x[0], x[1], &same));
-  PetscCall(ExpectMode(same, "operator", "sync and none", mode, 0));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x[0]));
-  PetscCall(VecDestroy(&x[1]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Many more iterations than it takes: what corrections learn where rounding is reached spoils no later solve, nor do
    options that are read again */
 static PetscErrorCode TestAgain(Mat A, BAIMode mode)
@@ -384,8 +310,6 @@ int main(int argc, char **argv)
       if (!hard && repeats && Case("again_%s_%s", matrices[m].name, BAIModes[mode]))
         PetscCall(TestAgain(A, (BAIMode)mode));
       if (!hard && Case("rounded_%s_%s", matrices[m].name, BAIModes[mode])) PetscCall(TestRounded(A, (BAIMode)mode));
-      if (!hard && repeats && Case("smoother_%s_%s", matrices[m].name, BAIModes[mode]))
-        PetscCall(TestSmoother(A, (BAIMode)mode));
     }
     if (Case("view_%s", matrices[m].name)) PetscCall(TestView(A));
     PetscCall(MatDestroy(&A));
@@ -401,15 +325,15 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{same,same-sync fixed-point,view,again accurate rounded,smoother}}
+         args: -case {{same,same-sync fixed-point,view,again accurate rounded}}
       test:
          suffix: host_mpi
          nsize: 2
-         args: -case {{same_fv1 accurate_fv1,rounded_fv1,smoother_fv1}}
+         args: -case {{same_fv1 accurate_fv1,rounded_fv1}}
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda
+         args: -ksp_bai_backend cuda
       test:
          suffix: aijcusparse
          requires: baicuda cuda

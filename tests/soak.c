@@ -134,7 +134,7 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
     ADD("local_iters %d", name, 1 + (int)Below(dice, 6));
     ADD("partition %s", name, partition[Below(dice, 3)]);
     ADD("weight %s", name, weight[Below(dice, 4)]);
-    ADD("precision %s", name, OneIn(dice, 4) ? "single" : "native");
+    if (!s->pc) ADD("precision %s", name, OneIn(dice, 4) ? "single" : "native");
     ADD("overlap %d", name, OneIn(dice, 4) ? 1 : 0);
     ADD("theta %d", name, OneIn(dice, 4) ? 1 : 0);
     ADD("momentum %s", name, s->pc || OneIn(dice, 3) ? "0" : "0.1");

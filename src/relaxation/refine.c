@@ -20,20 +20,20 @@ static PetscErrorCode IsKnown(const BAIRefinement *f, Vec b, Vec x, PetscBool *k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets bai->r to b - A x, where x is zero if guess_zero, and f->now to its norm if norm is set */
-static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
+/* Sets bai->r to b - A x, where x is zero if guess_zero, and f->now to its norm */
+static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   BAIRefinement *f = &bai->relax.refinement;
 
   PetscFunctionBegin;
   if (guess_zero) PetscCall(VecCopy(b, bai->r));
   else PetscCall(MatResidual(f->fixed, b, x, bai->r));
-  if (norm) PetscCall(BAIVecNorm(bai->r, &f->now));
+  PetscCall(BAIVecNorm(bai->r, &f->now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts a correction: f->rhs becomes the residual in bai->r, whose place is free then. A solver keeps x in f->base */
-static PetscErrorCode BeginCorrection(BAI *bai, Vec x, PetscBool solver)
+/* Starts a correction: f->rhs becomes the residual in bai->r, whose place is free then, and f->base x */
+static PetscErrorCode BeginCorrection(BAI *bai, Vec x)
 {
   BAIRefinement *f = &bai->relax.refinement;
   Vec            swap;
@@ -43,10 +43,8 @@ static PetscErrorCode BeginCorrection(BAI *bai, Vec x, PetscBool solver)
   swap   = f->rhs;
   f->rhs = bai->r;
   bai->r = swap;
-  if (solver) {
-    if (!f->base) PetscCall(VecDuplicate(x, &f->base));
-    PetscCall(VecCopy(x, f->base));
-  }
+  if (!f->base) PetscCall(VecDuplicate(x, &f->base));
+  PetscCall(VecCopy(x, f->base));
   f->from = f->now;
   f->its  = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,47 +119,37 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Does what BAIIterate() does, with refinement. A preconditioner does all iterations on one correction; from a zero
-   guess, if rnorm is NULL, b is the residual and x the correction, so that it is a fixed operator. A solver computes
-   the residual at the end of each correction, which starts from zero, without momentum
-*/
+/* Does what BAIIterate() does, with refinement: computes the residual at the end of each correction, which starts from
+   zero, without momentum */
 PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
 {
-  BAIRefinement  *f      = &bai->relax.refinement;
-  const PetscBool solver = bai->face->solves;
-  BAIStep         step   = *how;
-  PetscBool       same   = PETSC_FALSE;
-  PetscReal       left   = 0.0;
+  BAIRefinement *f    = &bai->relax.refinement;
+  BAIStep        step = *how;
+  PetscBool      same = PETSC_FALSE;
+  PetscReal      left = 0.0;
 
   PetscFunctionBegin;
-  if (!solver && guess_zero && !rnorm) {
-    PetscCall(BAIIterate(bai, b, x, PETSC_TRUE, count, &step, NULL));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(BAINeedWork(bai, bai->relax.A));
   PetscCall(IsKnown(f, b, x, &same));
   if (!same || guess_zero) {
     if (guess_zero) PetscCall(VecZeroEntries(x));
-    PetscCall(ComputeResidual(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
+    PetscCall(ComputeResidual(bai, b, x, guess_zero));
   }
   for (PetscInt done = 0, its; done < count; done += its) {
-    PetscCall(BeginCorrection(bai, x, solver));
-    its        = solver ? PetscMin(count - done, f->most) : count;
-    f->scale   = solver ? BAIScaleOf(ilogb((double)f->from)) : 0.0;
+    PetscCall(BeginCorrection(bai, x));
+    its        = PetscMin(count - done, f->most);
+    f->scale   = BAIScaleOf(ilogb((double)f->from));
     step.fresh = 1;
     PetscCall(BAIIterate(bai, f->rhs, bai->c, PETSC_TRUE, its, &step, NULL));
     f->scale = 0.0;
     f->its   = its;
-    if (solver) PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
-    else PetscCall(VecAXPY(x, 1.0, bai->c));
+    PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
     f->x.id = 0;
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
     if (bai->options.idle_wait)
       PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine))); /* PETSc's operations do not sleep */
-    PetscCall(ComputeResidual(bai, b, x, PETSC_FALSE, PETSC_TRUE));
-    if (!solver) continue;
+    PetscCall(ComputeResidual(bai, b, x, PETSC_FALSE));
     PetscCall(FindRounding(bai, &left));
     PetscCall(LearnIterations(bai, x, left));
   }
@@ -176,13 +164,12 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
 PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
 {
-  BAIRefinement  *f      = &bai->relax.refinement;
-  const PetscBool solver = bai->face->solves;
-  PetscReal       size   = 0.0;
+  BAIRefinement *f    = &bai->relax.refinement;
+  PetscReal      size = 0.0;
 
   PetscFunctionBegin;
-  if (solver && count) PetscCall(VecNorm(b, NORM_INFINITY, &size));
-  f->scale = solver && count ? BAIScaleOf(ilogb((double)size)) : 0.0;
+  if (count) PetscCall(VecNorm(b, NORM_INFINITY, &size));
+  f->scale = count ? BAIScaleOf(ilogb((double)size)) : 0.0;
   if (count || guess_zero)
     PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* rounds x only if iterations follow */
   f->scale = 0.0;

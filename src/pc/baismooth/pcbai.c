@@ -365,7 +365,6 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_momentum <0>                          - factor of the last step that each update adds, `PCBAISetMomentum()`
 .  -pc_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
                                                    `PCBAISetWeight()`
-.  -pc_bai_precision (native|single)             - precision of the sweeps, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps,
                                                    `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
@@ -377,7 +376,6 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
                                                    `PCBAISetBackend()`
 .  -pc_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
 .  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
-.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
 .  -pc_bai_exchange (auto|scatter|amc|dk)        - how x is exchanged between MPI ranks
 .  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
 -  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
@@ -429,10 +427,10 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
    Systems", Procedia Computer Science 9 (2012).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetPrecision()`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
-          `PCBAISetWeight()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
-          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`
+          `PCBAISetWeight()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetPolynomial()`,
+          `PCBAISetSymmetric()`, `PCBAISetBackend()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)
