@@ -88,19 +88,18 @@ typedef enum {
    BAIPolynomial - Weights of the global iterations of a `PCBAI`
 
    Values:
-+  `BAI_POLYNOMIAL_AUTO`   - (default) fourth in mode sync, unless omega, momentum, overlap, weight tau or weight
-                             auto is asked for; else none
-.  `BAI_POLYNOMIAL_NONE`   - omega for each iteration
--  `BAI_POLYNOMIAL_FOURTH` - the weights of Chebyshev's polynomial of the fourth kind for the largest eigenvalue, which
-                             the first application estimates
++  `BAI_POLYNOMIAL_AUTO` - (default) in mode sync, the weights of Chebyshev's polynomial of the fourth kind for the
+                           largest eigenvalue, which the first application estimates, unless omega, momentum, overlap,
+                           weight tau or weight auto is asked for; else none
+-  `BAI_POLYNOMIAL_NONE` - omega for each iteration
 
    Options Database Key:
-.  -pc_bai_polynomial (auto|none|fourth) - sets it
+.  -pc_bai_polynomial (auto|none) - sets it
 
    Level: intermediate
 
    Note:
-   `BAI_POLYNOMIAL_FOURTH` needs mode sync, in which all iterations apply the same linear operator.
+   Only in mode sync all iterations apply the same linear operator, as the polynomial needs.
 
    Reference:
    J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numerical Linear Algebra with Applications 30
@@ -110,8 +109,7 @@ typedef enum {
 E*/
 typedef enum {
   BAI_POLYNOMIAL_AUTO,
-  BAI_POLYNOMIAL_NONE,
-  BAI_POLYNOMIAL_FOURTH
+  BAI_POLYNOMIAL_NONE
 } BAIPolynomial;
 
 /*E

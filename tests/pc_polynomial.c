@@ -104,7 +104,7 @@ static PetscErrorCode FindLargest(Mat A, PC one, PetscReal *largest)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecSet(b, 1.0));
-  PetscCall(Create(A, BAI_MODE_SYNC, BAI_POLYNOMIAL_FOURTH, 1, &pc));
+  PetscCall(Create(A, BAI_MODE_SYNC, BAI_POLYNOMIAL_AUTO, 1, &pc));
   PetscCall(PCApply(one, b, x));
   PetscCall(PCApply(pc, b, y));
   PetscCall(VecNorm(x, NORM_2, &nx));
@@ -250,7 +250,7 @@ static PetscErrorCode TestScaled(void)
   for (int k = 0; k < 2; k++) {
     PC pc;
 
-    PetscCall(Create(A[k], BAI_MODE_SYNC, BAI_POLYNOMIAL_FOURTH, 3, &pc));
+    PetscCall(Create(A[k], BAI_MODE_SYNC, BAI_POLYNOMIAL_AUTO, 3, &pc));
     PetscCall(VecDuplicate(b, &x[k]));
     PetscCall(PCApply(pc, b, x[k]));
     PetscCall(PCDestroy(&pc));

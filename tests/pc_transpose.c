@@ -112,7 +112,7 @@ static PetscErrorCode TestDamping(Mat A, BAIMode mode, PetscInt its)
 
   PetscFunctionBeginUser;
   for (int k = 0; k < 3 * 2 * 2 * 2; k++) {
-    const BAIPolynomial polynomial  = k / 12 ? BAI_POLYNOMIAL_FOURTH : BAI_POLYNOMIAL_NONE;
+    const BAIPolynomial polynomial  = k / 12 ? BAI_POLYNOMIAL_AUTO : BAI_POLYNOMIAL_NONE;
     const PetscReal     local_omega = k / 6 % 2 ? (PetscReal)0.9 : 0;
     const PetscInt      block_size  = k / 3 % 2 ? 150 : 16;
     char                what[128];

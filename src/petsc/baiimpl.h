@@ -95,7 +95,6 @@ PETSC_INTERN void           BAIChanged(BAI *);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, const BAIFace *, BAI **);
 PETSC_INTERN PetscErrorCode BAIOptionsEqual(const BAIFace *, const void *, const void *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIOptionsStandard(const BAIFace *, void *);
-PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(const BAI *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(BAI *, BAIOptionItems);
 /* The method of KSPBAI that an option belongs to; either: none */
 typedef enum {

@@ -335,27 +335,6 @@ PetscErrorCode BAIGetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Checks at set-up that options are compatible */
-PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
-{
-  const BAIOptions *o    = &bai->options;
-  const MPI_Comm    comm = PetscObjectComm(bai->obj);
-  char              name[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
-
-  PetscFunctionBegin;
-  if (o->polynomial != BAI_POLYNOMIAL_FOURTH || bai->face->solves) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIOptionName(bai, "mode", mode, sizeof(mode)));
-  PetscCheck(o->mode == BAI_MODE_SYNC || o->mode == BAI_MODE_AUTO, comm, PETSC_ERR_ARG_INCOMP,
-             "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
-  PetscCall(BAIOptionName(bai, "momentum", name, sizeof(name)));
-  PetscCheck(o->momentum == 0.0, comm, PETSC_ERR_ARG_INCOMP,
-             "%s %g with polynomial fourth: must be 0, as the polynomial determines it", name, (double)o->momentum);
-  PetscCall(BAIOptionName(bai, "weight", name, sizeof(name)));
-  PetscCheck(o->weight == BAI_WEIGHT_NONE || o->weight == BAI_WEIGHT_L1, comm, PETSC_ERR_ARG_INCOMP,
-             "%s %s with polynomial fourth: must be none or l1, as the polynomial damps", name, BAIWeights[o->weight]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether PETSc reads a word as a PetscBool, and which; an option without a value means yes */
 PetscErrorCode BAIReadsAsBool(const char word[], PetscBool *is, PetscBool *yes)
 {

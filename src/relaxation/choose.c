@@ -17,7 +17,7 @@ static BAIMode ModeNow(const BAI *bai)
 
   if (o->mode != BAI_MODE_AUTO) return o->mode;
   if (bai->face->solves) return BAI_MODE_ASYNC;
-  return bai->relax.crowded || o->polynomial == BAI_POLYNOMIAL_FOURTH ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+  return bai->relax.crowded ? BAI_MODE_SYNC : BAI_MODE_COLOR;
 }
 
 /* The mode in use, or the mode of the next set-up */
@@ -44,10 +44,9 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 {
   const BAIOptions *o = &bai->options;
 
-  if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
-  return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
-                     ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
-                      !BAIUsesTau(bai)));
+  return (PetscBool)(!bai->face->solves && BAIModeOf(bai) == BAI_MODE_SYNC && o->polynomial == BAI_POLYNOMIAL_AUTO &&
+                     (o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
+                     !BAIUsesTau(bai));
 }
 
 /*

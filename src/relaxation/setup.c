@@ -115,7 +115,6 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
 
   PetscFunctionBegin;
   bai->relax.given.id = 0; /* until set-up is complete */
-  PetscCall(BAIOptionsCheckTogether(bai));
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
   if (id != bai->relax.seen) bai->relax.unit = BAI_UNIT_NONE; /* a finding about another matrix */
   bai->relax.seen = id;

@@ -126,8 +126,6 @@ static void DrawOptions(Dice *dice, System *s)
       DrawValue(dice, o, face, most, word, sizeof(word));
       if (!strcmp(o->name, "exchange") && !strcmp(word, "dk"))
         continue; /* an error where ranks share a GPU; auto takes dk where it can be */
-      if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth"))
-        continue; /* an error with most; auto takes it where it can be */
       if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue; /* an error */
       if (!strcmp(word, "single") && (s->scale < 1e-30 || s->scale > 1e30))
         continue; /* entries are beyond its range: an error */

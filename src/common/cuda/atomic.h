@@ -121,20 +121,14 @@ static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::c
 }
 #endif
 
-/* Counts an arrival at x and returns its number, from 1 on. The last one sees all writes of the others */
-static __device__ inline int BAIArrive(int *x)
+/* Counts an arrival at x, an int or unsigned, and returns its number, from 1 on. The last one sees all writes of the
+   others */
+template <typename T>
+static __device__ inline T BAIArrive(T *x)
 {
-  int before;
+  T before;
 
-  asm volatile("atom.add.acq_rel.gpu.s32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(1) : "memory");
-  return before + 1;
-}
-
-static __device__ inline unsigned BAIArrive(unsigned *x)
-{
-  unsigned before;
-
-  asm volatile("atom.add.acq_rel.gpu.u32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(1u) : "memory");
+  asm volatile("atom.add.acq_rel.gpu.u32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(T(1)) : "memory");
   return before + 1;
 }
 

@@ -163,7 +163,7 @@ static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
   }
   PetscCall(FindOnce(bai, BAIFindLargest, &bai->relax.largest));
   step->fourth_kind = 1;
-  step->omega       = (BAIReal)((bai->options.omega == PETSC_DECIDE ? 1 : bai->options.omega) / bai->relax.largest);
+  step->omega       = (BAIReal)(1 / bai->relax.largest);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -369,7 +369,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
                                                    `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
-.  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
+.  -pc_bai_polynomial (auto|none)                - weights of global iterations in mode sync, `PCBAISetPolynomial()`
 .  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward,
                                                    `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,

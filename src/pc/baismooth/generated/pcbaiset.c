@@ -144,10 +144,7 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
 
    `BAI_MODE_AUTO` is sync if rows have more than 48 entries, on average, or if the matrix is a product $P^T A P$ of
    PETSc, as coarse levels of multigrid are: their many colours would leave most of a GPU idle. Hosts follow the same
-   rule. It is also sync if the polynomial `BAI_POLYNOMIAL_FOURTH` was asked for. Otherwise it is color.
-
-   At set-up, the polynomial `BAI_POLYNOMIAL_FOURTH` in the modes async, launch and color, with momentum, and with
-   weight tau or auto is the error `PETSC_ERR_ARG_INCOMP`.
+   rule. Otherwise it is color.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -274,9 +271,8 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
    iteration. If convergence is slow, $\beta$ close to 1 saves an order of magnitude of iterations. The older the values
    that blocks read from each other, the smaller the largest $\beta$ that converges; it is largest in `BAI_MODE_SYNC`.
 
-   The first global iteration of each application has no momentum. With momentum the polynomial `BAI_POLYNOMIAL_AUTO` is
-   none, and `BAI_POLYNOMIAL_FOURTH` is the error `PETSC_ERR_ARG_INCOMP` at set-up. In mode `BAI_MODE_COLOR` there is
-   then no `PCApplyTranspose()`.
+   The first global iteration of each application has no momentum. With momentum there is no polynomial, and in mode
+   `BAI_MODE_COLOR` no `PCApplyTranspose()`.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -574,11 +570,11 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
 
    Input Parameters:
 +  pc         - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  polynomial - `BAI_POLYNOMIAL_AUTO` (default), `BAI_POLYNOMIAL_NONE` or `BAI_POLYNOMIAL_FOURTH`; any other value is an
-                error, `PETSC_ERR_ARG_OUTOFRANGE`
+-  polynomial - `BAI_POLYNOMIAL_AUTO` (default) or `BAI_POLYNOMIAL_NONE`; any other value is an error,
+                `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
-.  -pc_bai_polynomial (auto|none|fourth) - sets it
+.  -pc_bai_polynomial (auto|none) - sets it
 
    Level: intermediate
 
