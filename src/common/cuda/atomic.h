@@ -8,68 +8,48 @@
 #include "../types.h"
 #include <string.h>
 
-/* An unsigned type for the bits of a type of 4 or 8 bytes */
-template <size_t bytes>
-struct BAIBits {
-  typedef unsigned Type;
-};
-
-template <>
-struct BAIBits<8> {
-  typedef unsigned long long Type;
-};
-
-template <typename T>
-using BAIBitsOf = typename BAIBits<sizeof(T)>::Type;
-
-template <typename To, typename From>
-static __device__ inline To BAISameBits(From from)
-{
-  To to;
-
-  static_assert(sizeof(To) == sizeof(From), "bits are copied");
-  memcpy(&to, &from, sizeof(to));
-  return to;
-}
-
+/* Numbers of 4 or 8 bytes; or a complex number of two reals of 8 bytes, which may be seen half new */
 #define BAI_ATOMIC_LOAD(Load, how) \
-  static __device__ inline unsigned Load(const unsigned *x) \
-  { \
-    unsigned value; \
-\
-    asm volatile("ld." how ".b32 %0,[%1];" : "=r"(value) : "l"(x) : "memory"); \
-    return value; \
-  } \
-\
-  static __device__ inline unsigned long long Load(const unsigned long long *x) \
-  { \
-    unsigned long long value; \
-\
-    asm volatile("ld." how ".b64 %0,[%1];" : "=l"(value) : "l"(x) : "memory"); \
-    return value; \
-  } \
-\
   template <typename T> \
   static __device__ inline T Load(const T *x) \
   { \
-    return BAISameBits<T>(Load(reinterpret_cast<const BAIBitsOf<T> *>(x))); \
+    T value; \
+\
+    if constexpr (sizeof(T) == 4) { \
+      unsigned bits; \
+\
+      asm volatile("ld." how ".b32 %0,[%1];" : "=r"(bits) : "l"(x) : "memory"); \
+      memcpy(&value, &bits, sizeof(value)); \
+    } else { \
+      unsigned long long bits[sizeof(T) / 8]; \
+\
+      for (int k = 0; k < (int)sizeof(T) / 8; k++) \
+        asm volatile("ld." how ".b64 %0,[%1];" \
+                     : "=l"(bits[k]) \
+                     : "l"(reinterpret_cast<const unsigned long long *>(x) + k) \
+                     : "memory"); \
+      memcpy(&value, bits, sizeof(value)); \
+    } \
+    return value; \
   }
 
 #define BAI_ATOMIC_STORE(Store, how) \
-  static __device__ inline void Store(unsigned *x, unsigned value) \
-  { \
-    asm volatile("st." how ".b32 [%0],%1;" ::"l"(x), "r"(value) : "memory"); \
-  } \
-\
-  static __device__ inline void Store(unsigned long long *x, unsigned long long value) \
-  { \
-    asm volatile("st." how ".b64 [%0],%1;" ::"l"(x), "l"(value) : "memory"); \
-  } \
-\
   template <typename T> \
   static __device__ inline void Store(T *x, T value) \
   { \
-    Store(reinterpret_cast<BAIBitsOf<T> *>(x), BAISameBits<BAIBitsOf<T>>(value)); \
+    if constexpr (sizeof(T) == 4) { \
+      unsigned bits; \
+\
+      memcpy(&bits, &value, sizeof(bits)); \
+      asm volatile("st." how ".b32 [%0],%1;" ::"l"(x), "r"(bits) : "memory"); \
+    } else { \
+      unsigned long long bits[sizeof(T) / 8]; \
+\
+      memcpy(bits, &value, sizeof(bits)); \
+      for (int k = 0; k < (int)sizeof(T) / 8; k++) \
+        asm volatile("st." how ".b64 [%0],%1;" ::"l"(reinterpret_cast<unsigned long long *>(x) + k), "l"(bits[k]) \
+                     : "memory"); \
+    } \
   }
 
 BAI_ATOMIC_LOAD(BAILoad, "relaxed.gpu")
@@ -83,43 +63,6 @@ BAI_ATOMIC_STORE(BAIStoreFarRelease, "release.sys")
 
 #undef BAI_ATOMIC_LOAD
 #undef BAI_ATOMIC_STORE
-
-/* A complex number consists of two reals, and may be seen half new */
-#if defined(PETSC_USE_COMPLEX)
-template <typename R>
-static __device__ inline cuda::std::complex<R> BAILoad(const cuda::std::complex<R> *x)
-{
-  const R *part = reinterpret_cast<const R *>(x);
-
-  return cuda::std::complex<R>(BAILoad(part), BAILoad(part + 1));
-}
-
-template <typename R>
-static __device__ inline void BAIStore(cuda::std::complex<R> *x, cuda::std::complex<R> value)
-{
-  R *part = reinterpret_cast<R *>(x);
-
-  BAIStore(part, value.real());
-  BAIStore(part + 1, value.imag());
-}
-
-template <typename R>
-static __device__ inline cuda::std::complex<R> BAILoadFar(const cuda::std::complex<R> *x)
-{
-  const R *part = reinterpret_cast<const R *>(x);
-
-  return cuda::std::complex<R>(BAILoadFar(part), BAILoadFar(part + 1));
-}
-
-template <typename R>
-static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::complex<R> value)
-{
-  R *part = reinterpret_cast<R *>(x);
-
-  BAIStoreFar(part, value.real());
-  BAIStoreFar(part + 1, value.imag());
-}
-#endif
 
 /* Counts an arrival at x, an int or unsigned, and returns its number, from 1 on. The last one sees all writes of the
    others */
