@@ -52,7 +52,8 @@ static PetscErrorCode ExpectHermitian(PC pc, Mat A, PetscBool expected, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Differences of a_ij and conj(a_ji) are found wherever they are, unless they are only rounding; zeros are no entries */
+/* Differences of a_ij and conj(a_ji) are found wherever they are, unless they are only rounding; zeros are no
+   entries */
 static PetscErrorCode TestHermitian(void)
 {
   const PetscInt    n     = 50;
@@ -428,7 +429,7 @@ int main(int argc, char **argv)
     if (Case("outdated")) PetscCall(TestOutdated());
     if (Case("outdated_by_scaling")) PetscCall(TestScaledAfterwards());
     if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
-    if (Case("hermitian")) PetscCall(TestHermitian());
+    if (Case("both")) PetscCall(TestHermitian());
     if (Case("auto")) PetscCall(TestAuto());
     if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
     if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
@@ -446,7 +447,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{shell changes,outdated,nonsymmetric,hermitian,auto,indefinite}}
+         args: -case {{shell changes,outdated,nonsymmetric,both,auto,indefinite}}
       test:
          suffix: host_ranks
          nsize: {{2 3}}
@@ -454,11 +455,11 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case changes,outdated,nonsymmetric,hermitian,auto,indefinite
+         args: -ksp_bai_backend cuda -options_left no -case changes,outdated,nonsymmetric,both,auto,indefinite
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{shell changes,outdated,nonsymmetric,hermitian,auto,indefinite}}
+         args: -mat_type aijcusparse -options_left no -case {{shell changes,outdated,nonsymmetric,both,auto,indefinite}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda
