@@ -226,7 +226,7 @@ typedef enum {
 
    Level: intermediate
 
-.seealso: `KSPBAI`, `PCBAI`, `BAIRefine`, `KSPBAISetPrecision()`, `PCBAISetPrecision()`
+.seealso: `KSPBAI`, `PCBAI`, `BAIRefine`, `KSPBAISetPrecision()`
 E*/
 typedef enum {
   BAI_PRECISION_NATIVE,

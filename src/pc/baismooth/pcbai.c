@@ -427,7 +427,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
    Systems", Procedia Computer Science 9 (2012).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetPrecision()`,
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetWeight()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetPolynomial()`,
           `PCBAISetSymmetric()`, `PCBAISetBackend()`
