@@ -56,48 +56,6 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   return status;
 }
 
-/* Stores levels first to end - 1 by places, or their new values, and looks for equal blocks and at grids */
-static BAIStatus PlaceRange(BAILevelsState state, int first, int end)
-{
-  BAITry(BAIPlaceLevels(state, first, end));
-  BAITry(BAILikeBlocks(state, first, end));
-  return state->kept ? BAIFitGrids(state, first, end) : BAIStatusOf(BAI_OK);
-}
-
-/* Creates the stream of BAIDeviceAside(), of the lowest priority, so that the small kernels of coarse levels need not
-   wait for the large ones of the finest level */
-static BAIStatus CreateAside(BAILevelsState state)
-{
-  int least, greatest;
-
-  if (state->aside) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-  CUDATry(cudaEventCreateWithFlags(&state->begun, cudaEventDisableTiming));
-  CUDATry(cudaEventCreateWithFlags(&state->ended, cudaEventDisableTiming));
-  CUDATry(cudaStreamCreateWithPriority(&state->aside, cudaStreamNonBlocking, least));
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIDeviceAside(BAILevelsState state)
-{
-  const cudaStream_t stream = state->s.stream;
-  BAIStatus          status;
-
-  if (!state->kept || state->levels != 2) return BAIStatusOf(BAI_OK);
-  BAITry(CreateAside(state));
-  CUDATry(cudaMemsetAsync(state->placed, 0, sizeof(*state->placed), stream));
-  CUDATry(cudaEventRecord(state->begun, stream));
-  CUDATry(cudaStreamWaitEvent(state->aside, state->begun));
-  state->s.stream = state->aside;
-  state->joined++;
-  status = PlaceRange(state, 0, 1);
-  state->joined--;
-  state->s.stream = stream;
-  state->beside   = 1;
-  CUDATry(cudaEventRecord(state->ended, state->aside));
-  return status;
-}
-
 BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
 {
   const BAILevelsParameters *p = &state->p;
@@ -130,7 +88,7 @@ static BAIStatus Place(BAILevelsState state, int count)
   if (!count) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemsetAsync(state->placed + state->beside, 0, (size_t)(count - state->beside) * sizeof(*state->placed),
                           state->s.stream));
-  BAITry(PlaceRange(state, state->beside, count));
+  BAITry(BAIPlaceAndLook(state, state->beside, count));
   if (state->beside) CUDATry(cudaStreamWaitEvent(state->s.stream, state->ended));
   BAITry(BAIFitLook(state, count));
   BAITry(BAIDownload(&state->s, (size_t)count, state->placed, found));

@@ -288,8 +288,10 @@ BAIStatus BAIDeviceGhosts(BAIContext *, BAIInt n, const BAIInt *from, BAITempora
 BAIStatus BAIDeviceLookAtFields(const BAIMatrix *, const BAIPoints *, int device, void *stream,
                                 BAIFieldLook *); /* fields.cu */
 
-/* levels.cu: after the second level has its new values, stores those of the finest one by places on a stream of its
-   own, while coarser levels get theirs. Earlier, large kernels of both streams would disturb each other */
+/* aside.cu: store levels first to end - 1 by places, or their new values, and look for equal blocks and at grids. After
+   the second level has its new values, do this for the finest one on a stream of its own, while coarser levels get
+   theirs; earlier, large kernels of both streams would disturb each other */
+BAIStatus BAIPlaceAndLook(BAILevelsState, int first, int end);
 BAIStatus BAIDeviceAside(BAILevelsState);
 /* matrix.cu: take and examine the matrix of the finest level; replace A by -A if its diagonal is negative; choose the
    scale of single precision; find the numbering of a grid */
