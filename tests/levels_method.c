@@ -53,8 +53,8 @@ static PetscErrorCode ExpectHermitian(PC pc, Mat A, PetscBool expected, const ch
 }
 
 /* Differences of a_ij and conj(a_ji) are found wherever they are, unless they are only rounding; zeros are no
-   entries */
-static PetscErrorCode TestHermitian(void)
+   entries. Each row is coupled to the reach rows before and behind it, and to those n away */
+static PetscErrorCode TestHermitian(PetscInt reach)
 {
   const PetscInt    n     = 50;
   const PetscReal   tiny  = 4 * PETSC_MACHINE_EPSILON;
@@ -63,10 +63,10 @@ static PetscErrorCode TestHermitian(void)
   PC                pc;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, n * n, 9, &A));
+  PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, n * n, 2 * reach + 7, &A));
   for (PetscInt row = 0; row < n * n; row++) {
-    for (PetscInt col = PetscMax(row - 1, 0); col <= PetscMin(row + 1, n * n - 1); col++)
-      PetscCall(MatSetValue(A, row, col, row == col ? 4.5 : -1.0, INSERT_VALUES));
+    for (PetscInt col = PetscMax(row - reach, 0); col <= PetscMin(row + reach, n * n - 1); col++)
+      PetscCall(MatSetValue(A, row, col, row == col ? (PetscReal)(2 * reach) + 2.5 : -1.0, INSERT_VALUES));
     if (row >= n) PetscCall(MatSetValue(A, row, row - n, -1.0, INSERT_VALUES));
     if (row < n * n - n) PetscCall(MatSetValue(A, row, row + n, -1.0, INSERT_VALUES));
   }
@@ -429,7 +429,8 @@ int main(int argc, char **argv)
     if (Case("outdated")) PetscCall(TestOutdated());
     if (Case("outdated_by_scaling")) PetscCall(TestScaledAfterwards());
     if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
-    if (Case("both")) PetscCall(TestHermitian());
+    if (Case("hermitian")) PetscCall(TestHermitian(1));
+    if (Case("hermitian_wide")) PetscCall(TestHermitian(12)); /* several threads of a GPU examine such a row */
     if (Case("auto")) PetscCall(TestAuto());
     if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
     if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
@@ -447,7 +448,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{shell changes,outdated,nonsymmetric,both,auto,indefinite}}
+         args: -case {{shell changes,outdated,nonsymmetric,hermitian,auto,indefinite}}
       test:
          suffix: host_ranks
          nsize: {{2 3}}
@@ -455,11 +456,12 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case changes,outdated,nonsymmetric,both,auto,indefinite
+         args: -ksp_bai_backend cuda -options_left no -case changes,outdated,nonsymmetric,hermitian,auto,indefinite
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{shell changes,outdated,nonsymmetric,both,auto,indefinite}}
+         args: -mat_type aijcusparse -options_left no \
+               -case {{shell changes,outdated,nonsymmetric,hermitian,auto,indefinite}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

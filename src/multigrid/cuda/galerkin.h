@@ -19,8 +19,9 @@ static __device__ inline void BAIFind(BAIFound *found, int columns)
   BAIRaiseTo(&found->longest, columns);
 }
 
-/* A product. Columns are found before values: those of short rows are stored in staged, where column number u of row c
-   is at u*m + c, until their places in C are known; those of long rows are counted. If C has columns, staged is NULL */
+/* A product. The first kernels find the columns of C. They store those of short rows in staged, column number u of row
+   c at u*m + c, as the places in C are not known yet, and count those of long rows. The last kernels compute the
+   values. staged is NULL if C has its columns already, and then the first kernels are left out */
 struct BAIProduct {
   BAIRows    A, C;
   BAIMembers members;
