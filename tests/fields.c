@@ -229,6 +229,119 @@ static PetscErrorCode TestPattern(KSPType type, PetscMPIInt ranks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates B from A, whose unknowns of a point follow each other: each rank has its unknowns of one field after those of
+   another one */
+static PetscErrorCode NumberByField(Mat A, PetscInt fields, Mat *B)
+{
+  PetscInt first, end, *row;
+  IS       is;
+  MatType  type;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
+  PetscCall(PetscMalloc1(end - first, &row));
+  for (PetscInt i = 0; i < end - first; i++)
+    row[i] = first + i % ((end - first) / fields) * fields + i / ((end - first) / fields);
+  PetscCall(ISCreateGeneral(PETSC_COMM_WORLD, end - first, row, PETSC_OWN_POINTER, &is));
+  PetscCall(ISSetPermutation(is));
+  PetscCall(MatPermute(A, is, is, B));
+  PetscCall(MatSetBlockSize(*B, 1));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(MatConvert(*B, type, MAT_INPLACE_MATRIX, B));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives the equations of the second field the other sign, so that A is no longer Hermitian */
+static PetscErrorCode ChangeSigns(Mat A)
+{
+  PetscInt first, end;
+  Vec      sign;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &sign, NULL));
+  PetscCall(VecGetOwnershipRange(sign, &first, &end));
+  for (PetscInt row = first; row < end; row++) PetscCall(VecSetValue(sign, row, row % 2 ? -1 : 1, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(sign));
+  PetscCall(VecAssemblyEnd(sign));
+  PetscCall(MatDiagonalScale(A, sign, NULL));
+  PetscCall(VecDestroy(&sign));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two coupled fields take as many iterations if they are numbered one after the other, also with new values, in other
+   units, and in equations with other signs. The transposed system is solved, too. A diagonal entry that is zero is
+   named by its row in the user's matrix. The layers of a thin grid are no fields */
+static PetscErrorCode TestByField(KSPType type, PetscMPIInt ranks)
+{
+  const char        *words = "renumbered together";
+  char               text[512];
+  const PetscReal    coupling[2] = {(PetscReal)0.8, (PetscReal)0.3};
+  KSP                ksp[2];
+  Mat                A[2], now[2];
+  Vec                x, y, b;
+  PetscReal          error, size;
+  PetscInt           its[2], row = 2 * LINE * LINE - 3;
+  PetscBool          has;
+  int                steps;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  if (2 * LINE * LINE % (2 * ranks)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(type, KSPBAI, &has));
+  steps = has ? 4 : 3; /* the last matrix is none for CG */
+  for (int step = 0; step < steps; step++) {
+    PetscCall(CreateEmpty(PETSC_COMM_WORLD, 1, 2 * LINE * LINE, 10, &now[0]));
+    PetscCall(SetCoupled(now[0], coupling[step % 2]));
+    if (step == 2) PetscCall(ChangeUnits(now[0], PETSC_TRUE));
+    if (step == 3) PetscCall(ChangeSigns(now[0]));
+    PetscCall(NumberByField(now[0], 2, &now[1]));
+    for (int k = 0; k < 2; k++) {
+      if (step == 0) {
+        PetscCall(MatDuplicate(now[k], MAT_COPY_VALUES, &A[k]));
+        PetscCall(CreateKSP(A[k], type, 32, &ksp[k]));
+      } else PetscCall(MatCopy(now[k], A[k], SAME_NONZERO_PATTERN));
+      PetscCall(SolveNoise(ksp[k], &its[k]));
+      PetscCall(ViewHas((PetscObject)ksp[k], words, &has));
+      PetscCall(Expect(has == (k == 1), "step %d: the view %s \"%s\"", step, has ? "has" : "lacks", words));
+      PetscCall(MatDestroy(&now[k]));
+    }
+    PetscCall(Expect(its[0] > 0 && its[1] > 0 && its[1] <= its[0] + 1 && its[1] >= its[0] - 1,
+                     "step %d: %d iterations, numbered by field %d", step, (int)its[0], (int)its[1]));
+  }
+  PetscCall(MatCreateVecs(A[1], &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(SetNoise(x, 1));
+  PetscCall(MatMultTranspose(A[1], x, b));
+  PetscCall(KSPSetTolerances(ksp[1], 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSolveTranspose(ksp[1], b, y));
+  PetscCall(KSPGetConvergedReason(ksp[1], &reason));
+  PetscCall(MatMultTranspose(A[1], y, x));
+  PetscCall(VecNorm(b, NORM_2, &size));
+  PetscCall(VecAXPY(x, -1, b));
+  PetscCall(VecNorm(x, NORM_2, &error));
+  PetscCall(Expect(reason > 0 && error <= 1e-11 * size, "transposed: reason %d, residual %g", (int)reason,
+                   (double)(error / size)));
+  if (ranks == 1) {
+    PetscCall(MatSetValue(A[1], row, row, 0, INSERT_VALUES));
+    PetscCall(Assemble(A[1]));
+    PetscCall(ZeroDiagonalMessage(row, 1, 2 * LINE * LINE, text, sizeof(text)));
+    ExpectError(text, "KSPSolve()", KSPSolve(ksp[1], b, y));
+  }
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPDestroy(&ksp[k]));
+    PetscCall(MatDestroy(&A[k]));
+  }
+  PetscCall(CreateExchange(2, 1, 1, &A[0])); /* by fields, this is a grid of two layers */
+  PetscCall(NumberByField(A[0], 2, &A[1]));
+  PetscCall(Iterations(A[1], type, words, PETSC_FALSE, &its[0]));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Unknowns that are bound to each other share aggregates */
 static PetscErrorCode TestExchange(KSPType type, PetscInt fields, PetscReal rate, PetscReal unit, PetscInt most)
 {
@@ -446,6 +559,7 @@ int main(int argc, char **argv)
       PetscCall(TestUnits(type, 0, 1000, PETSC_TRUE, 15));
     }
     if (Case("pattern_%s", type)) PetscCall(TestPattern(type, ranks));
+    if (Case("by_field_%s", type)) PetscCall(TestByField(type, ranks));
     if (Case("couplings_%s", type)) PetscCall(TestCouplings(type));
     if (Case("lines_%s", type)) {
       PetscCall(TestLines(type, 2));

@@ -31,12 +31,25 @@ PetscErrorCode BAIHierarchyRun(BAI *bai, Vec b, Vec x, BAIRun *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets z to a cycle for r, or, with conjugate, to the conjugate of a cycle for the conjugate of r */
-PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
+/* Sets z to a cycle for r. Vectors have the numbering of the matrix of the levels, and the units of the user */
+PetscErrorCode BAIHierarchyCycle(BAI *bai, Vec r, Vec z)
 {
   const BAIHierarchy h   = bai->hierarchy;
   BAIRun             run = {.tolerances = NULL};
-  Vec                in  = r;
+
+  PetscFunctionBegin;
+  if (h->scaling.left) PetscCall(VecPointwiseMult(h->scaling.r, h->scaling.left, r));
+  PetscCall(BAIHierarchyRun(bai, h->scaling.left ? h->scaling.r : r, z, &run));
+  if (h->scaling.right) PetscCall(VecPointwiseMult(z, z, h->scaling.right));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets z to a cycle for r, or, with conjugate, to the conjugate of a cycle for the conjugate of r */
+PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
+{
+  const BAIHierarchy    h  = bai->hierarchy;
+  const BAIInterleaved *i  = &h->interleaved;
+  Vec                   in = r;
 
   PetscFunctionBegin;
   if (!h->finite) {
@@ -48,14 +61,16 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
     PetscCall(VecCopy(r, in));
     PetscCall(VecConjugate(in));
   }
-  if (h->scaling.left) {
-    PetscCall(VecPointwiseMult(h->scaling.r, h->scaling.left, in));
-    if (conjugate) PetscCall(VecDestroy(&in));
-    in = h->scaling.r;
+  if (i->fields) {
+    PetscCall(VecScatterBegin(i->together, in, i->r, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(i->together, in, i->r, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(BAIHierarchyCycle(bai, i->r, i->z));
+    PetscCall(VecScatterBegin(i->together, i->z, z, INSERT_VALUES, SCATTER_REVERSE));
+    PetscCall(VecScatterEnd(i->together, i->z, z, INSERT_VALUES, SCATTER_REVERSE));
+  } else PetscCall(BAIHierarchyCycle(bai, in, z));
+  if (conjugate) {
+    PetscCall(VecConjugate(z));
+    PetscCall(VecDestroy(&in));
   }
-  PetscCall(BAIHierarchyRun(bai, in, z, &run));
-  if (h->scaling.right) PetscCall(VecPointwiseMult(z, z, h->scaling.right));
-  if (conjugate) PetscCall(VecConjugate(z));
-  if (in != r && in != h->scaling.r) PetscCall(VecDestroy(&in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -173,7 +173,7 @@ PetscErrorCode BAIFieldsFindScaled(BAI *bai, Mat A, PetscBool *changed)
   BAIFields *f = &bai->hierarchy->fields, now = *f;
 
   PetscFunctionBegin;
-  if (f->looked) PetscCall(ExamineScaled(bai, A, f->count, &now));
+  if (f->looked) PetscCall(ExamineScaled(bai, A, f->unknowns.count, &now));
   if (changed) *changed = (PetscBool)!AreTreatedAlike(&now, f);
   *f = now;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,7 +187,7 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
 {
   const BAIHierarchy h   = bai->hierarchy;
   BAIFields         *f   = &h->fields;
-  BAIFields          now = {.use = BAI_FIELDS_APART};
+  BAIFields          now = {.use = BAI_FIELDS_APART, .unknowns = f->unknowns};
   PetscBool          one, same, kept, agreed[2];
   MatNullSpace       space;
   PetscInt           fields;
@@ -196,10 +196,10 @@ PetscErrorCode BAIFieldsFind(BAI *bai, Mat given, Mat A, PetscBool *changed)
   *changed = PETSC_FALSE;
   PetscCall(BAIVersionOf((PetscObject)given, &now.of));
   PetscCall(MatGetNearNullSpace(given, &space));
-  PetscCall(BAIFindPoints(bai, given, A, &now));
-  fields    = now.count;
-  f->count  = now.count;
-  f->shown  = now.shown;
+  PetscCall(BAIFindPoints(bai, given, A, &now.unknowns));
+  fields      = now.unknowns.count;
+  f->unknowns = now.unknowns;
+  PetscCall(BAIInterleave(h, A, &A));
   one       = (PetscBool)(space || fields == 1 || h->chip);
   kept      = (PetscBool)(f->scaled && h->ready && now.of.id == h->of.id);
   same      = (PetscBool)(f->looked && !one && now.of.id == f->of.id && now.of.state == f->of.state);

@@ -39,6 +39,7 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
   PetscCall(VecDestroy(&h->x));
   PetscCall(PCDestroy(&h->jacobi));
   PetscCall(BAIScalingReset(&h->scaling));
+  PetscCall(BAIInterleavedReset(&h->interleaved));
   h->fields = (BAIFields){.use = BAI_FIELDS_APART};
   h->ready = h->cannot_share = PETSC_FALSE;
   h->of.id                   = 0;
@@ -81,7 +82,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too, as parameters are compared as a whole */
   *backend = bai->options.backend;
   if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
-  fields = bai->hierarchy->fields.count;
+  fields = bai->hierarchy->fields.unknowns.count;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatGetOwnershipRange(A, &first, NULL));
   PetscCall(MatGetSize(A, &all, NULL));
@@ -314,7 +315,7 @@ static PetscErrorCode FindWork(BAI *bai, Mat given, Mat A, Request *r, int *work
 
 /* Deals with an error of the engine on some rank, mine on this one. none: it leaves no levels, but is no error of
    PETSc, as an entry of the diagonal is not finite. Collective */
-static PetscErrorCode TakeError(BAI *bai, Mat A, BAIStatus mine, PetscBool *none)
+static PetscErrorCode TakeError(BAI *bai, Mat given, Mat A, BAIStatus mine, PetscBool *none)
 {
   BAIHierarchy h = bai->hierarchy;
 
@@ -327,6 +328,10 @@ static PetscErrorCode TakeError(BAI *bai, Mat A, BAIStatus mine, PetscBool *none
     if (mine.code == BAI_ERR_DIAGONAL) mine.code = BAI_OK;
     row -= first;
     if (row >= 0 && row < (PetscInt)h->M.n) mine = (BAIStatus){.code = BAI_ERR_DIAGONAL, .row = (BAIInt)row};
+  }
+  if (h->interleaved.fields) { /* the user knows the other numbering */
+    PetscCall(BAIConvert(bai, given, &A));
+    mine.row = (BAIInt)BAIRowByField(h->interleaved.fields, (PetscInt)h->M.n, (PetscInt)mine.row);
   }
   PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
   *none = (PetscBool)!h->finite;
@@ -396,6 +401,7 @@ PetscErrorCode BAIHierarchyMake(BAI *bai, Mat A, PetscBool scaled, int *done)
   PetscCall(BAIConvert(bai, A, &A));
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
   if (!scaled) PetscCall(BAIFieldsFind(bai, given, A, &others));
+  PetscCall(BAIInterleave(h, A, &A));
   if (others && h->ready) {
     PetscCall(PetscInfo(bai->obj, "New levels: the new values couple the fields otherwise\n"));
     h->ready = PETSC_FALSE;
@@ -422,7 +428,7 @@ PetscErrorCode BAIHierarchyMake(BAI *bai, Mat A, PetscBool scaled, int *done)
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
-  if (bad == BAD_ANY) PetscCall(TakeError(bai, A, mine, &none));
+  if (bad == BAD_ANY) PetscCall(TakeError(bai, given, A, mine, &none));
   if (none) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIVersionOf((PetscObject)given, &h->of));
   if (bad == BAD_CHIP) {

@@ -19,15 +19,31 @@ typedef enum {
   BAI_FIELDS_TOGETHER   /* an aggregate has any unknowns, as without a block size */
 } BAIFieldsUse;
 
+/* The unknowns of a point, see points.c */
 typedef struct {
-  PetscInt     count; /* unknowns of a point, see points.c */
-  PetscBool    shown; /* the nonzero pattern shows that number */
+  PetscInt   count;
+  PetscBool  shown;    /* the nonzero pattern shows that number */
+  PetscBool  by_field; /* each rank has blocks of unknowns of one field, so the levels are of a renumbered matrix */
+  BAIVersion pattern;  /* the matrix whose pattern was looked at, and its nonzero state; id 0: none */
+} BAIUnknowns;
+
+typedef struct {
+  BAIUnknowns  unknowns;
   BAIFieldsUse use;
   PetscBool    dependent; /* the entries between fields outweigh the diagonal */
   PetscBool    looked;    /* the coupling of fields was looked at, as there are several, and no near null space */
   BAIVersion   of;        /* version of the user's matrix at that time */
   PetscBool    scaled;    /* all this is about the scaled matrix, see units.c */
 } BAIFields;
+
+/* A matrix whose fields are blocks, with the unknowns of each point together, see interleave.c */
+typedef struct {
+  PetscInt   fields;   /* 0: the levels are of the user's matrix */
+  Mat        matrix;   /* NULL: not made yet */
+  BAIVersion of;       /* version of A that it was made of */
+  VecScatter together; /* from the user's numbering to that of the matrix */
+  Vec        r, z;     /* vectors of the matrix */
+} BAIInterleaved;
 
 typedef struct {
 #define OPTION(field, Function, type, ...) type field;
@@ -82,9 +98,10 @@ struct BAIHierarchy_ {
   double              flops_product;
   PetscInt            setups, updates;
 
-  BAIFields  fields;
-  BAIScaling scaling;
-  PetscReal  mixed; /* BAILevelsInfo.units, of all ranks, when the scaling was found, or the levels were made */
+  BAIFields      fields;
+  BAIInterleaved interleaved;
+  BAIScaling     scaling; /* of the interleaved matrix, if there is one */
+  PetscReal      mixed;   /* BAILevelsInfo.units, of all ranks, when the scaling was found, or the levels were made */
 
   /* The matrix */
   BAIMatrix  M;      /* this rank's part: pointers to arrays that must stay in place */
@@ -171,6 +188,7 @@ static inline BAIStatus BAIRunLevels(BAILevels levels, const BAIRun *run)
 
 /* apply.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyRun(BAI *, Vec, Vec, BAIRun *);
+PETSC_INTERN PetscErrorCode BAIHierarchyCycle(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
 
 /* vec.c */
@@ -180,7 +198,12 @@ PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 
 /* points.c */
-PETSC_INTERN PetscErrorCode BAIFindPoints(const BAI *, Mat, Mat, BAIFields *);
+PETSC_INTERN PetscErrorCode BAIFindPoints(const BAI *, Mat, Mat, BAIUnknowns *);
+
+/* interleave.c */
+PETSC_INTERN PetscErrorCode BAIInterleave(BAIHierarchy, Mat, Mat *);
+PETSC_INTERN PetscErrorCode BAIInterleavedReset(BAIInterleaved *);
+PETSC_INTERN PetscInt       BAIRowByField(PetscInt fields, PetscInt n, PetscInt row);
 
 /* fields.c */
 PETSC_INTERN PetscErrorCode BAIFieldsFind(BAI *, Mat, Mat, PetscBool *);

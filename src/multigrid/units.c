@@ -26,7 +26,7 @@ static PetscErrorCode Improve(BAI *bai, Mat given, Mat A, PetscBool *solved)
   PetscCall(VecPointwiseMult(r, r, h->scaling.left));
   PetscCall(VecSet(y, 0.0));
   for (int step = 0;; step++) {
-    PetscCall(BAIHierarchyApply(bai, r, z, PETSC_FALSE));
+    PetscCall(BAIHierarchyCycle(bai, r, z));
     PetscCall(VecDot(r, z, &rz));
     if (step == 0) first = rz;
     *solved = (PetscBool) !(PetscAbsScalar(rz) > tolerance * PetscAbsScalar(first));
@@ -98,7 +98,8 @@ static PetscErrorCode Scale(BAI *bai, Mat given)
   PetscCall(GetMixed(bai, &mixed));
   if (!(mixed > 1) || PetscIsInfReal(mixed)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIConvert(bai, given, &A));
-  fields = h->fields.count;
+  PetscCall(BAIInterleave(h, A, &A));
+  fields = h->fields.unknowns.count;
   if (h->fields.use == BAI_FIELDS_TOGETHER) fields = 1; /* a unit of each field would not make them alike */
   PetscCall(BAIScalingFind(bai->obj, A, fields, h->hermitian, &h->scaling));
   if (!h->scaling.left) PetscFunctionReturn(PETSC_SUCCESS);

@@ -387,9 +387,10 @@ static PetscErrorCode SetUpWithPC(KSP ksp, Mat A, Mat P, PetscBool plain)
   PetscCall(IsHermitian(k, levels, A, &hermitian));
   PetscCall(ChooseKrylov(ksp, A, hermitian));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  k->runner = levels && plain && hermitian && !h->jacobi && !h->scaling.left && k->krylov == BAI_KRYLOV_CG &&
-      !(k->transposed && PetscDefined(USE_COMPLEX)) && (size == 1 || h->gathered || (h->ranks && h->info.solves)) &&
-      ksp->normtype != KSP_NORM_NATURAL && ksp->normtype != KSP_NORM_PRECONDITIONED
+  k->runner = levels && plain && hermitian && !h->jacobi && !h->scaling.left && !h->interleaved.fields &&
+      k->krylov == BAI_KRYLOV_CG && !(k->transposed && PetscDefined(USE_COMPLEX)) &&
+      (size == 1 || h->gathered || (h->ranks && h->info.solves)) && ksp->normtype != KSP_NORM_NATURAL &&
+      ksp->normtype != KSP_NORM_PRECONDITIONED
     ? BAI_BY_LEVELS
     : BAI_BY_PETSC;
   if (h && !h->finite) k->runner = BAI_BY_LEVELS; /* the solve reports it */

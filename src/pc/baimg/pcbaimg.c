@@ -124,9 +124,10 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
                                    "; operator complexity %.3f, grid complexity %.3f\n",
                                    i->levels, i->levels == 1 ? "" : "s", (PetscInt64)i->level[0].rows,
                                    (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
-  if (h->fields.shown)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " unknowns of each point, by the nonzero pattern\n",
-                                     h->fields.count));
+  if (h->fields.unknowns.shown)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " unknowns of each point%s, by the nonzero pattern\n",
+                                     h->fields.unknowns.count,
+                                     h->fields.unknowns.by_field ? ", which are renumbered together" : ""));
   if (h->ranks)
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n", i->distributed));

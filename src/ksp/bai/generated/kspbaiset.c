@@ -72,8 +72,8 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
 
    An implementation of CG of this library takes the place of `KSPCG` if the `PC` is of type `PCBAIMG`, Amat is Pmat,
    and the matrix is on one MPI rank, gathered, or on GPUs of one host that access each other's memory. It does not if
-   the levels are of a scaled matrix, if a row is too long for levels, if a null space has more than the constants, or
-   if the norm type is natural or preconditioned.
+   the levels are of a scaled or renumbered matrix, if a row is too long for levels, if a null space has more than the
+   constants, or if the norm type is natural or preconditioned.
 
    If a GPU holds the matrix in registers and shared memory, a solve is a single kernel launch of this library's
    pipelined CG or BiCGStab. The `PC` must be of type `PCBAIMG`, with none of its options given, and Amat must be Pmat.
