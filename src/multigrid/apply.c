@@ -62,11 +62,9 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
     PetscCall(VecConjugate(in));
   }
   if (i->fields) {
-    PetscCall(VecScatterBegin(i->together, in, i->r, INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterEnd(i->together, in, i->r, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(MatMultTranspose(i->Q, in, i->r));
     PetscCall(BAIHierarchyCycle(bai, i->r, i->z));
-    PetscCall(VecScatterBegin(i->together, i->z, z, INSERT_VALUES, SCATTER_REVERSE));
-    PetscCall(VecScatterEnd(i->together, i->z, z, INSERT_VALUES, SCATTER_REVERSE));
+    PetscCall(MatMult(i->Q, i->z, z));
   } else PetscCall(BAIHierarchyCycle(bai, in, z));
   if (conjugate) {
     PetscCall(VecConjugate(z));

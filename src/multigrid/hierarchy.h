@@ -36,13 +36,13 @@ typedef struct {
   PetscBool    scaled;    /* all this is about the scaled matrix, see units.c */
 } BAIFields;
 
-/* A matrix whose fields are blocks, with the unknowns of each point together, see interleave.c */
+/* Q^T A Q for a matrix A whose fields are blocks, see interleave.c */
 typedef struct {
-  PetscInt   fields;   /* 0: the levels are of the user's matrix */
-  Mat        matrix;   /* NULL: not made yet */
-  BAIVersion of;       /* version of A that it was made of */
-  VecScatter together; /* from the user's numbering to that of the matrix */
-  Vec        r, z;     /* vectors of the matrix */
+  PetscInt         fields;    /* 0: the levels are of the user's matrix */
+  Mat              Q, matrix; /* the renumbering, and Q^T A Q; NULL: not made yet */
+  BAIVersion       of;        /* version of A that the matrix was made of, */
+  PetscObjectState nonzero;   /* and its nonzero state */
+  Vec              r, z;      /* vectors of the matrix */
 } BAIInterleaved;
 
 typedef struct {
