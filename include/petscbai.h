@@ -81,8 +81,6 @@ PETSC_EXTERN PetscErrorCode PCBAISetIterations(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetIterations(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetPolynomial(PC, BAIPolynomial);
 PETSC_EXTERN PetscErrorCode PCBAIGetPolynomial(PC, BAIPolynomial *);
-PETSC_EXTERN PetscErrorCode PCBAISetSymmetric(PC, PetscBool);
-PETSC_EXTERN PetscErrorCode PCBAIGetSymmetric(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);
 

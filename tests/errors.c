@@ -165,7 +165,7 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_weight",      "l2",        "l2: must be one of none, l1, tau, auto"                    },
     {"-foo_pc_bai_partition",   "metis",     "metis: must be one of auto, natural, graph"                },
     {"-foo_pc_bai_its",         "two",       "two: must be at least 1"                                   },
-    {"-foo_pc_bai_symmetric",   "maybe",     "maybe: must be true or false"                              },
+    {"-foo_pc_bai_theta",       "maybe",     "maybe: must be true or false"                              },
     {"-foo_pc_bai_kernel",      "fast",      "fast: must be one of auto, resident, stream, generic"      },
     {"-foo_pc_bai_mode",        "sometimes", "sometimes: must be one of async, launch, sync, color, auto"},
     {"-foo_pc_bai_backend",     "abacus",    "abacus: must be one of auto, host, cuda"                   }

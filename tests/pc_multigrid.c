@@ -134,10 +134,6 @@ int main(int argc, char **argv)
             1 -max_its 7
 
     test:
-      suffix: symmetric
-      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -max_its 9
-
-    test:
       suffix: chebyshev
       args: -ksp_type gmres -ksp_pc_side right -like_sor
 
@@ -234,10 +230,6 @@ int main(int argc, char **argv)
       suffix: cuda_smoother
       args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it \
             1 -max_its 7
-
-    test:
-      suffix: cuda_symmetric
-      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -max_its 9
 
     test:
       suffix: cuda_partition

@@ -19,7 +19,7 @@ cube.\n\n\
   ./ex3 -problem convection -peclet 10 -pc_mg_levels 2 fewer levels, as coarse operators are not upwind\n\
   ./ex3 -outer all                                     with multigrid as preconditioner of richardson, cg, fcg,\n\
                                                        gmres and fgmres\n\
-  ./ex3 -mg_levels_pc_bai_symmetric -outer cg          with options of the smoother\n\
+  ./ex3 -mg_levels_pc_bai_mode sync -outer cg          with options of the smoother\n\
   ./ex3 -bai_with 'local_iters 3,its 1 block_size 512' more lines, with other options of bai\n\
   ./ex3 -dm_mat_type aijcusparse -dm_vec_type cuda     on a GPU\n\
   ./ex3 -view_smoothers                                the options that make up each smoother\n\n";

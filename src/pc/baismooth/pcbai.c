@@ -181,10 +181,10 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 
 /* The step of a smoothing step, to which omega auto applies; in an application by a Krylov method over-relaxation has
    no certain gain */
-static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep *step)
+static PetscErrorCode SmoothingStepOf(BAI *bai, BAIStep *step)
 {
   PetscFunctionBegin;
-  PetscCall(StepOf(bai, direction, step));
+  PetscCall(StepOf(bai, BAI_FORWARD, step));
   if (bai->options.omega == PETSC_DECIDE && BAIModeOf(bai) == BAI_MODE_COLOR)
     PetscCall(FindOnce(bai, BAIFindDefect, &bai->relax.defect));
   if (!step->fourth_kind) step->omega = (BAIReal)(BAISmoothingOmega(bai) * bai->relax.tau);
@@ -208,7 +208,7 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
     " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT,
     bai->options.its, its, most);
   PetscCall(SetUpIfAsked(pc));
-  PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
+  PetscCall(SmoothingStepOf(bai, &step));
   /* A polynomial starts again in each iteration of the KSP, which converges if one of them reduces the error */
   if (step.fourth_kind) {
     for (PetscInt k = 0; k < its; k++)
@@ -311,9 +311,8 @@ static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIView(bai, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n",
-                                   bai->options.its,
-                                   bai->options.symmetric ? ", backward where the guess is not zero" : ""));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "\n", bai->options.its));
   if (bai->relax.engine && BAIUsesPolynomial(bai) && bai->relax.largest > 0.0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind for eigenvalues up to %g\n",
                                      (double)bai->relax.largest));
@@ -370,8 +369,6 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_polynomial (auto|none)                - weights of global iterations in mode sync, `PCBAISetPolynomial()`
-.  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward,
-                                                   `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
                                                    `PCBAISetBackend()`
 .  -pc_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
@@ -409,9 +406,9 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    In modes color and sync the preconditioner is a fixed linear operator, and bitwise reproducible. In sync it is
    symmetric if the matrix is. In color it is symmetric if the matrix is, the number of iterations is even, and the
    guess is zero, as inside `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. With
-   `KSPRICHARDSON` colours always go forward, which smooths best; -mg_levels_pc_bai_symmetric makes the V-cycle
-   symmetric. With overlap the preconditioner is never symmetric. In modes async and launch it changes from one
-   application to the next, and needs a flexible method.
+   `KSPRICHARDSON` colours always go forward, which smooths best, but makes a V-cycle slightly unsymmetric. With overlap
+   the preconditioner is never symmetric. In modes async and launch it changes from one application to the next, and
+   needs a flexible method.
 
    In modes color and sync `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose up to
    rounding: it iterates with a copy of $A^T$, which follows new values of A. If `MAT_SYMMETRIC` is set, there is no
@@ -430,7 +427,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetWeight()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetPolynomial()`,
-          `PCBAISetSymmetric()`, `PCBAISetBackend()`
+          `PCBAISetBackend()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

@@ -624,58 +624,6 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
 }
 
 /*@
-   PCBAISetSymmetric - Sets whether smoothing from a nonzero guess takes the colours backward
-
-   Logically Collective
-
-   Input Parameters:
-+  pc        - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  symmetric - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -pc_bai_symmetric <false> - sets it
-
-   Level: intermediate
-
-   Notes:
-   The option has an effect in `BAI_MODE_COLOR` with `KSPRICHARDSON`. Smoothing from a zero guess, as on the way down of
-   a V-cycle, then takes the colours forward, and from a nonzero guess, as on the way up, backward. So the V-cycle is a
-   symmetric operator, as `KSPCG` expects. It takes a few more cycles.
-
-   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
-
-.seealso: `PCBAI`, `PCBAIGetSymmetric()`, `PCBAISetMode()`
-@*/
-PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
-{
-  PetscFunctionBegin;
-  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "symmetric", &symmetric));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetSymmetric - Gets whether smoothing from a nonzero guess takes the colours backward
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
-
-   Output Parameter:
-.  symmetric - see `PCBAISetSymmetric()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetSymmetric()`
-@*/
-PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "symmetric", symmetric));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
    PCBAISetBackend - Sets whether the iteration runs on the host or on a GPU
 
    Logically Collective
