@@ -69,8 +69,6 @@ PETSC_EXTERN PetscErrorCode PCBAISetMode(PC, BAIMode);
 PETSC_EXTERN PetscErrorCode PCBAIGetMode(PC, BAIMode *);
 PETSC_EXTERN PetscErrorCode PCBAISetPartition(PC, BAIPartitionType);
 PETSC_EXTERN PetscErrorCode PCBAIGetPartition(PC, BAIPartitionType *);
-PETSC_EXTERN PetscErrorCode PCBAISetMomentum(PC, PetscReal);
-PETSC_EXTERN PetscErrorCode PCBAIGetMomentum(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCBAISetWeight(PC, BAIWeight);
 PETSC_EXTERN PetscErrorCode PCBAIGetWeight(PC, BAIWeight *);
 PETSC_EXTERN PetscErrorCode PCBAISetOmega(PC, PetscReal);

@@ -160,8 +160,6 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_omega",       "0",         "0.: must be a positive number, or auto"                    },
     {"-foo_pc_bai_omega",       "-1",        "-1.: must be a positive number, or auto"                   },
     {"-foo_pc_bai_local_omega", "-0.5",      "-0.5: must be a positive number, or 0 (chosen at set-up)"  },
-    {"-foo_pc_bai_momentum",    "auto",      "auto: must be at least 0 and less than 1"                  },
-    {"-foo_pc_bai_momentum",    "-1",        "-1.: must be at least 0 and less than 1"                   },
     {"-foo_pc_bai_weight",      "l2",        "l2: must be one of none, l1, tau, auto"                    },
     {"-foo_pc_bai_partition",   "metis",     "metis: must be one of auto, natural, graph"                },
     {"-foo_pc_bai_its",         "two",       "two: must be at least 1"                                   },

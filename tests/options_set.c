@@ -11,7 +11,6 @@ static char help[] = "Options give back what was set, before set-up and after it
     PetscCall(FACE##BAISetBlockSize(face, 24)); \
     PetscCall(FACE##BAISetMode(face, BAI_MODE_SYNC)); \
     PetscCall(FACE##BAISetPartition(face, BAI_PARTITION_GRAPH)); \
-    PetscCall(FACE##BAISetMomentum(face, 0.25)); \
     PetscCall(FACE##BAISetWeight(face, BAI_WEIGHT_L1)); \
     PetscCall(FACE##BAISetOmega(face, 0.75)); \
     PetscCall(FACE##BAISetLocalOmega(face, 0.875)); \
@@ -20,7 +19,7 @@ static char help[] = "Options give back what was set, before set-up and after it
 
 typedef struct {
   PetscInt         local_iters, block_size;
-  PetscReal        momentum, omega, local_omega;
+  PetscReal        omega, local_omega;
   BAIMode          mode;
   BAIPartitionType partition;
   BAIWeight        weight;
@@ -33,7 +32,6 @@ typedef struct {
     PetscCall(FACE##BAIGetBlockSize(face, &(v)->block_size)); \
     PetscCall(FACE##BAIGetMode(face, &(v)->mode)); \
     PetscCall(FACE##BAIGetPartition(face, &(v)->partition)); \
-    PetscCall(FACE##BAIGetMomentum(face, &(v)->momentum)); \
     PetscCall(FACE##BAIGetWeight(face, &(v)->weight)); \
     PetscCall(FACE##BAIGetOmega(face, &(v)->omega)); \
     PetscCall(FACE##BAIGetLocalOmega(face, &(v)->local_omega)); \
@@ -45,7 +43,7 @@ static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char 
   PetscFunctionBeginUser;
   PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->omega == 1, "%s", when));
   PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == BAI_WEIGHT_NONE && v->mode == BAI_MODE_AUTO &&
-                     v->momentum == 0 && v->backend == BAI_BACKEND_AUTO,
+                     v->backend == BAI_BACKEND_AUTO,
                    "%s", when));
   PetscCall(Expect(v->local_omega == (ksp ? 1 : 0), "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -57,8 +55,7 @@ static PetscErrorCode ExpectSet(const Values *v, const char when[])
   PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->omega == (PetscReal)0.75, "%s", when));
   PetscCall(Expect(v->partition == BAI_PARTITION_GRAPH && v->weight == BAI_WEIGHT_L1 && v->backend == BAI_BACKEND_HOST,
                    "%s", when));
-  PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875,
-                   "%s", when));
+  PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->local_omega == (PetscReal)0.875, "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -45,11 +45,6 @@ static PetscErrorCode SetTheta(PC pc)
 {
   return SetOption((PetscObject)pc, "theta", "true");
 }
-static PetscErrorCode SetMomentum(PC pc)
-{
-  return PCBAISetMomentum(pc, 0.5);
-}
-
 /* A, or its diagonal: there the order of updates does not matter, so that all modes give the same bits */
 static PetscErrorCode CreateMat(PetscBool diagonal, Mat *A)
 {
@@ -203,9 +198,7 @@ int main(int argc, char **argv)
     {"overlap",     SetOverlap   },
     {"weight",      SetWeight    },
     {"theta",       SetTheta     },
-    {"momentum",    SetMomentum  },
   };
-  const Change *momentum = &changes[9];
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
@@ -214,8 +207,6 @@ int main(int argc, char **argv)
       const PetscBool diagonal = (PetscBool)(to < BAI_MODE_SYNC);
 
       if (Case("%s_to_%s", BAIModes[from], BAIModes[to])) PetscCall(Check(diagonal, (BAIMode)from, (BAIMode)to, NULL));
-      if (Case("%s_to_%s_momentum", BAIModes[from], BAIModes[to]))
-        PetscCall(Check(diagonal, (BAIMode)from, (BAIMode)to, momentum));
     }
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {

@@ -161,20 +161,6 @@ static PetscErrorCode TestPartitions(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Momentum in mode sync */
-static PetscErrorCode TestMomentum(Mat A)
-{
-  PC pc;
-
-  PetscFunctionBeginUser;
-  PetscCall(Create(A, BAI_MODE_SYNC, 3, &pc));
-  PetscCall(PCBAISetMomentum(pc, 0.3));
-  PetscCall(PCBAISetOmega(pc, 0.8));
-  PetscCall(ExpectAdjoint(pc, PETSC_MACHINE_EPSILON, "momentum"));
-  PetscCall(PCDestroy(&pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A transpose that is set up follows new values, options, another pattern, and a reset */
 static PetscErrorCode TestChanges(BAIMode mode)
 {
@@ -282,10 +268,6 @@ static PetscErrorCode TestErrors(Mat A)
   ExpectError("-pc_bai_theta true: there is no transposed application: must be false", "theta",
               PCApplyTranspose(pc, x, y));
   PetscCall(SetOption((PetscObject)pc, "theta", "false"));
-  PetscCall(PCBAISetMomentum(pc, 0.25));
-  PetscCall(PCBAISetMode(pc, BAI_MODE_COLOR));
-  ExpectError("-pc_bai_momentum 0.25: there is no transposed application: must be 0 in mode color", "momentum",
-              PCApplyTranspose(pc, x, y));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -453,7 +435,6 @@ int main(int argc, char **argv)
     if (Case("changes_%s", BAIModes[modes[k]])) PetscCall(TestChanges(modes[k]));
   }
   if (Case("partitions")) PetscCall(TestPartitions(A));
-  if (Case("momentum")) PetscCall(TestMomentum(A));
   if (Case("errors")) PetscCall(TestErrors(A));
   if (Case("symmetric")) PetscCall(TestSymmetric());
   if (Case("levels_flow2d")) PetscCall(TestLevels("convection2d", 150, 0));
@@ -482,7 +463,7 @@ int main(int argc, char **argv)
     test:
       suffix: cuda
       requires: baicuda
-      args: -pc_bai_backend cuda -case damping,changes,partitions,momentum,errors,symmetric
+      args: -pc_bai_backend cuda -case damping,changes,partitions,errors,symmetric
     test:
       suffix: aijcusparse
       requires: baicuda cuda

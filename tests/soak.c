@@ -137,7 +137,7 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
     if (!s->pc) ADD("precision %s", name, OneIn(dice, 4) ? "single" : "native");
     ADD("overlap %d", name, OneIn(dice, 4) ? 1 : 0);
     ADD("theta %d", name, OneIn(dice, 4) ? 1 : 0);
-    ADD("momentum %s", name, s->pc || OneIn(dice, 3) ? "0" : "0.1");
+    if (!s->pc) ADD("momentum %s", name, OneIn(dice, 3) ? "0" : "0.1");
   }
 #undef ADD
 #undef ADD_TO

@@ -45,8 +45,7 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
   const BAIOptions *o = &bai->options;
 
   return (PetscBool)(!bai->face->solves && BAIModeOf(bai) == BAI_MODE_SYNC && o->polynomial == BAI_POLYNOMIAL_AUTO &&
-                     (o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
-                     !BAIUsesTau(bai));
+                     (o->omega == 1.0 || o->omega == PETSC_DECIDE) && !o->overlap && !BAIUsesTau(bai));
 }
 
 /*
@@ -62,9 +61,7 @@ PetscReal BAISmoothingOmega(const BAI *bai)
 
   if (bai->options.omega != PETSC_DECIDE) return bai->options.omega;
   if (!(bai->relax.defect > 0.0) || bai->relax.defect > (PetscReal)BAI_ELLIPTIC_DEFECT) return 1.0;
-  return BAIModeOf(bai) == BAI_MODE_COLOR && bai->options.momentum == 0.0 && !BAIUsesTau(bai) && !apart && alone
-    ? (PetscReal)BAI_OVER_RELAXATION
-    : 1.0;
+  return BAIModeOf(bai) == BAI_MODE_COLOR && !BAIUsesTau(bai) && !apart && alone ? (PetscReal)BAI_OVER_RELAXATION : 1.0;
 }
 
 /*

@@ -140,8 +140,7 @@ static PetscErrorCode CheckOmega(BAI *bai)
   if (bai->options.omega <= 1.0 || (mode != BAI_MODE_SYNC && mode != BAI_MODE_LAUNCH))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FindOnce(bai, BAIFindLargest, &bai->relax.largest));
-  most = 2 * (1 + bai->options.momentum) / (bai->relax.tau * bai->relax.largest);
-  most *= (PetscReal)BAI_REFUSED_OMEGA;
+  most = 2 * (PetscReal)BAI_REFUSED_OMEGA / (bai->relax.tau * bai->relax.largest);
   PetscCall(BAIOptionName(bai, "omega", name, sizeof(name)));
   PetscCall(MatGetSize(bai->relax.A, &rows, NULL));
   PetscCheck(bai->options.omega < most, PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE,
@@ -247,9 +246,6 @@ static PetscErrorCode CheckTransposed(const BAI *bai)
   PetscCall(PetscSNPrintf(value, sizeof(value), "%" PetscInt_FMT, o->overlap));
   if (o->overlap) PetscCall(NoTranspose(bai, "overlap", value, "0"));
   if (o->theta) PetscCall(NoTranspose(bai, "theta", "true", "false"));
-  PetscCall(PetscSNPrintf(value, sizeof(value), "%g", (double)o->momentum));
-  if (o->momentum > 0.0 && BAIModeOf(bai) == BAI_MODE_COLOR)
-    PetscCall(NoTranspose(bai, "momentum", value, "0 in mode color"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,7 +357,6 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_block_size <0>                        - rows of a block, `PCBAISetBlockSize()`
 .  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_partition (auto|natural|graph)        - how rows are divided into blocks, `PCBAISetPartition()`
-.  -pc_bai_momentum <0>                          - factor of the last step that each update adds, `PCBAISetMomentum()`
 .  -pc_bai_weight (none|l1|tau|auto)             - diagonal weighting or scaling for matrices on which Jacobi diverges,
                                                    `PCBAISetWeight()`
 .  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps,
@@ -412,8 +407,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 
    In modes color and sync `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose up to
    rounding: it iterates with a copy of $A^T$, which follows new values of A. If `MAT_SYMMETRIC` is set, there is no
-   copy. In modes async and launch, with overlap or theta, or with momentum in color, it is an error that names the
-   option.
+   copy. In modes async and launch, with overlap or theta it is an error that names the option.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`, or a copy of type `MATAIJ` of a
    `MATBAIJ` or `MATSBAIJ`. From a `MATAIJCUSPARSE`, set-up copies the graph of the blocks to the host once for each
@@ -425,9 +419,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Systems", Procedia Computer Science 9 (2012).
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
-          `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
-          `PCBAISetWeight()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetPolynomial()`,
-          `PCBAISetBackend()`
+          `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetWeight()`,
+          `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetPolynomial()`, `PCBAISetBackend()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

@@ -251,72 +251,6 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
 }
 
 /*@
-   PCBAISetMomentum - Sets the factor of the last step that each update adds
-
-   Logically Collective
-
-   Input Parameters:
-+  pc       - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  momentum - the factor $\beta$, at least 0 and less than 1 (default 0); any other value is an error,
-              `PETSC_ERR_ARG_OUTOFRANGE`
-
-   Options Database Key:
-.  -pc_bai_momentum <0> - sets it
-
-   Level: intermediate
-
-   Notes:
-   With momentum $\beta$, block J goes from $x_J$ to $x_J + \omega (y_J - x_J) + \beta (x_J - w_J)$, where $y_J$ is the
-   result of its local sweeps and $w_J$ its value one global iteration earlier. This is second-order Richardson
-   iteration. If convergence is slow, $\beta$ close to 1 saves an order of magnitude of iterations. The older the values
-   that blocks read from each other, the smaller the largest $\beta$ that converges; it is largest in `BAI_MODE_SYNC`.
-
-   The first global iteration of each application has no momentum. With momentum there is no polynomial, and in mode
-   `BAI_MODE_COLOR` no `PCApplyTranspose()`.
-
-   A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
-
-   References:
-   L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
-
-   G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second
-   order Richardson iterative methods", Numerische Mathematik 3 (1961).
-
-   E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87
-   (2021).
-
-.seealso: `PCBAI`, `PCBAIGetMomentum()`
-@*/
-PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
-{
-  PetscFunctionBegin;
-  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "momentum", &momentum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetMomentum - Gets the factor of the last step that each update adds
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, which must be of type `PCBAI`, else the error is `PETSC_ERR_ARG_WRONG`
-
-   Output Parameter:
-.  momentum - see `PCBAISetMomentum()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetMomentum()`
-@*/
-PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "momentum", momentum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
    PCBAISetWeight - Sets the diagonal weighting or scaling for matrices on which Jacobi diverges
 
    Logically Collective
@@ -408,10 +342,10 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
 
    Auto (`PETSC_DECIDE`) is 1, with one exception. It is 1.3 in smoothing steps of mode color with `KSPRICHARDSON`,
-   without momentum and weights tau and auto, if A nearly annihilates constants; over-relaxation then makes up for
-   damped local sweeps. The exception does not apply if rows are diagonally dominant, on several MPI ranks with GPUs, or
-   with blocks of at most 64 rows, of which several share a turn and read each other's previous values. In mode sync a
-   polynomial damps, see `PCBAISetPolynomial()`.
+   without weights tau and auto, if A nearly annihilates constants; over-relaxation then makes up for damped local
+   sweeps. The exception does not apply if rows are diagonally dominant, on several MPI ranks with GPUs, or with blocks
+   of at most 64 rows, of which several share a turn and read each other's previous values. In mode sync a polynomial
+   damps, see `PCBAISetPolynomial()`.
 
    In modes sync and launch smoothing diverges with $2/\lambda$ or more, where $\lambda$ is the largest eigenvalue of
    $M^{-1} A$. The first application estimates $\lambda$. As estimates are not exact, only a number above 1 that exceeds
