@@ -423,38 +423,6 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums of |a_ij| inside and outside the blocks */
-static PetscErrorCode CheckSums(BAIEngine engine, const Problem *p, const Method *m)
-{
-  const BAIPartition *q    = &m->blocks;
-  const PetscReal     tiny = TinyOfX(m);
-  BAIInt             *in;
-  BAIReal             sums[2];
-  double              expected[2] = {0, 0};
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(p->M.n + 1, &in));
-  for (BAIInt i = 0; i < p->M.n; i++) in[i] = -1;
-  for (BAIInt b = 0; b < q->blocks; b++) {
-    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) in[q->row[place]] = b;
-    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
-      const BAIInt row = q->row[place];
-
-      for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
-        if (p->j[k] != row) expected[in[p->j[k]] != b] += PetscAbsScalar(p->a[k]);
-      }
-      for (PetscInt k = p->M.nghost ? p->gi[row] : 0; p->M.nghost && k < p->gi[row + 1]; k++)
-        expected[1] += PetscAbsScalar(p->ga[k]);
-    }
-  }
-  PetscCall(PetscFree(in));
-  PetscCheck(!BAIEngineSums(engine, &sums[0], &sums[1]).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Sums");
-  for (int k = 0; k < 2; k++)
-    PetscCall(ExpectMethod(PetscAbsReal(sums[k] - expected[k]) <= tiny * expected[k],
-                           k ? "sum outside the blocks" : "sum inside the blocks", m, p, sums[k]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Where a row has no diagonal entry: an error, unless 1 may stand for it, in all rows or in rows of zeros only. What is
  * iterated and the residual are still those of A */
 static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
@@ -608,7 +576,6 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
       PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
                  status.why);
     }
-    PetscCall(CheckSums(engine, p, m));
     PetscCall(CheckIterations(engine, p, m));
     PetscCall(Run(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     for (int again = 0; leaves && again < 4 && ResidualNorm2(p, x) > n * PetscSqr(TinyOfX(m)); again++)

@@ -70,7 +70,6 @@ FORWARD(Prepare, prepare, (BAIEngine engine, BAIMode mode), (engine->state, mode
 FORWARD(Color, color, (BAIEngine engine, const BAIInt *ghost, BAIInt *color), (engine->state, ghost, color))
 FORWARD(Solve, solve, (BAIEngine engine, const BAITolerances *t, const BAIStep *step, BAISolution *solution),
         (engine->state, t, step, solution))
-FORWARD(Sums, sums, (BAIEngine engine, BAIReal *inside, BAIReal *outside), (engine->state, inside, outside))
 FORWARD(Shares, shares, (BAIEngine engine, BAIReal *share), (engine->state, share))
 FORWARD(Stats, stats, (BAIEngine engine, BAIStats *stats), (engine->state, stats))
 FORWARD(Unbind, unbind, (BAIEngine engine), (engine->state))

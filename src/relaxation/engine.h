@@ -209,7 +209,6 @@ typedef struct {
   /* only if BAIInfo.solves has the mode */
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
-  BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*shares)(BAIState, BAIReal *share);
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: resets the statistics */
   BAIStatus (*connect)(BAIState, const BAIPeers *);
@@ -260,8 +259,6 @@ BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, const BAIStep *);
 BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAISolution *);
 /* This rank's share of ||b - A x||^2 for the current x; waits for the sweeps */
 BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
-/* Sums of |a_ij|, i != j, inside and outside this rank's blocks, including rows of overlaps */
-BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 /*
    For an engine of A^T that does the transposed sweeps, if its turns go the other way round: the partition of the rows,
    or NULL if blocks are consecutive rows; and the share of the damping of each row, for BAIMatrix

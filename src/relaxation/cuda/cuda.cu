@@ -158,7 +158,6 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .sweep      = BAISweepRun,
   .solve      = BAISweepSolve,
   .residual   = BAIResidualRun,
-  .sums       = BAISumsRun,
   .shares     = Caught<BAISlicedShares>,
   .stats      = Caught<BAIStatsGet>,
   .connect    = Caught<BAICUDAConnect>,

@@ -1,7 +1,4 @@
-/*
-   Reproducible sums over all rows: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks, by adding up the
-   entries of all slices, as padding is zero
-*/
+/* ||b - A x||^2, added up in a fixed order */
 #include "pieces.h"
 #include <algorithm>
 
@@ -64,20 +61,13 @@ BAIStatus BAIResidualSetUp(BAIState state)
   return BAICUDAAllocate(state, ((size_t)slices + SUMS) * sizeof(BAIReal), &state->partial);
 }
 
-/* Adds up equal parts of n numbers, one part for each thread block; or |a_k| of matrix entries, in strides of the
-   grid */
-static __global__ void AddUp(BAISliced A, bool entries, long long n, const void *from, BAIReal *sums)
+/* Adds up equal parts of n numbers, one part for each thread block */
+static __global__ void AddUp(long long n, const BAIReal *from, BAIReal *sums)
 {
-  const BAIReal  *number = static_cast<const BAIReal *>(from);
   const long long part = (n + gridDim.x - 1) / gridDim.x, first = part * blockIdx.x;
   BAIReal         sum = 0;
 
-  if (entries)
-    for (long long k = blockIdx.x * (long long)BAI_THREADS + threadIdx.x; k < n;
-         k += gridDim.x * (long long)BAI_THREADS)
-      sum += BAIAbs(BAIValue(A, from, k));
-  else
-    for (long long k = first + threadIdx.x; k < min(n, first + part); k += BAI_THREADS) sum += number[k];
+  for (long long k = first + threadIdx.x; k < min(n, first + part); k += BAI_THREADS) sum += from[k];
   sum = BAISumOfBlock<BAI_THREADS>(sum);
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
@@ -87,8 +77,8 @@ static BAIStatus SumOf(BAIState state, int n, const BAIReal *from, BAIReal *part
 {
   const int blocks = std::min((n + BAI_THREADS - 1) / BAI_THREADS, (int)SUMS);
 
-  AddUp<<<blocks, BAI_THREADS, 0, state->stream>>>(state->A, false, n, from, blocks > 1 ? parts : sum);
-  if (blocks > 1) AddUp<<<1, BAI_THREADS, 0, state->stream>>>(state->A, false, blocks, parts, sum);
+  AddUp<<<blocks, BAI_THREADS, 0, state->stream>>>(n, from, blocks > 1 ? parts : sum);
+  if (blocks > 1) AddUp<<<1, BAI_THREADS, 0, state->stream>>>(blocks, parts, sum);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -110,32 +100,4 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   BAITry(BAICUDAWait(state));
   *norm2 = state->pinned->result.norm2 / (state->scale * state->scale);
   return BAIStalled(state);
-}
-
-/* Sets *sum, on the host, to the sum of |a_k| of n entries on the device */
-static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
-{
-  const int    blocks = (int)std::min((n + BAI_THREADS - 1) / BAI_THREADS, (long long)SUMS);
-  BAITemporary sums;
-
-  *sum = 0;
-  if (!n) return BAIStatusOf(BAI_OK);
-  BAITry(sums.Allocate(state, (2 * SUMS + 1) * sizeof(*sum)));
-  BAIReal *partial = (BAIReal *)sums.p, *result = partial + 2 * SUMS;
-
-  AddUp<<<blocks, BAI_THREADS, 0, state->stream>>>(state->A, true, n, a, partial);
-  CUDATry(cudaGetLastError());
-  BAITry(SumOf(state, blocks, partial, partial + SUMS, result));
-  return BAIDownload(state, 1, result, sum);
-}
-
-BAIStatus BAISumsRun(BAIState state, BAIReal *inside, BAIReal *outside)
-{
-  BAIReal rest;
-
-  BAITry(Sum(state, state->A.loc_a, state->places_loc, inside));
-  BAITry(Sum(state, state->A.off_a, state->places_off, outside));
-  BAITry(Sum(state, state->A.rest_a, state->places_rest, &rest));
-  *outside += rest;
-  return BAIStatusOf(BAI_OK);
 }

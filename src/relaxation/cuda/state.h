@@ -319,8 +319,6 @@ BAIStatus BAICUDAConnect(BAIState, const BAIPeers *);
 BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
-/* Sums of |a_ij|, i != j, inside and outside the blocks, see BAIEngineSums(); waits for the device */
-BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 BAIStatus BAICUDASet(void *stream, BAISet, int64_t first, BAIInt n, BAIScalar *x);
 /* Allocates the counts of statistics, and sets them to 0 */
 BAIStatus BAIStatsCreate(BAIState);

@@ -38,7 +38,7 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIPa
 BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *, const BAIMatrix *, const BAIParameters *);
 void      BAIBlockCRSDestroy(BAIBlockCRS *);
 
-/* Bytes of a value of loc_a and off_a, and of sweep_a and dinv; value k of the former */
+/* Bytes of a value of loc_a and off_a, and of sweep_a and dinv */
 static inline size_t BAIValueSize(const BAIBlockCRS *A)
 {
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
@@ -47,11 +47,6 @@ static inline size_t BAIValueSize(const BAIBlockCRS *A)
 static inline size_t BAISweepSize(const BAIBlockCRS *A)
 {
   return A->sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar);
-}
-
-static inline BAIScalar BAIValue(const BAIBlockCRS *A, const void *a, BAIInt k)
-{
-  return A->single ? ((const BAISingle *)a)[k] : ((const BAIScalar *)a)[k];
 }
 
 /* A block has the places [first, last) */

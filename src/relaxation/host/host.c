@@ -158,24 +158,6 @@ static BAIStatus Residual(BAIState state, BAIReal *norm2)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIReal SumOfMagnitudes(const BAIBlockCRS *A, const void *a, BAIInt n)
-{
-  BAIReal sum = 0;
-
-#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(+ : sum)
-  for (BAIInt k = 0; k < n; k++) sum += BAIAbs(BAIValue(A, a, k));
-  return sum;
-}
-
-static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
-{
-  const BAIBlockCRS *A = &state->A;
-
-  *inside  = SumOfMagnitudes(A, A->loc_a, A->loc_i[A->places]);
-  *outside = SumOfMagnitudes(A, A->off_a, A->off_i[A->places]);
-  return BAIStatusOf(BAI_OK);
-}
-
 static BAIStatus Shares(BAIState state, BAIReal *share)
 {
   const BAIBlockCRS *A = &state->A;
@@ -223,7 +205,6 @@ const BAIBackendOps BAIBackendHost = {
   .turns      = BAIHostTakeTurns,
   .sweep      = Sweep,
   .residual   = Residual,
-  .sums       = Sums,
   .shares     = Shares,
   .stats      = BAIHostStatsGet,
   .connect    = BAIHostConnect,

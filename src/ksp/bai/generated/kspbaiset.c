@@ -313,7 +313,7 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    Setting it selects method relaxation, and is an error with method krylov: see `KSPBAISetMethod()`. A new value takes
    effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
-   Local sweeps pay off if most entries of a row are inside its block; -ksp_view shows their fraction. Each MPI rank
+   Local sweeps pay off if most entries of a row are inside its block; -ksp_view shows how many. Each MPI rank
    partitions its own rows.
 
    `BAI_PARTITION_GRAPH` is computed on the host, from the first values of the matrix, and is kept for new values in the

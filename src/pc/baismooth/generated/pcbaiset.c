@@ -198,8 +198,8 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    Level: beginner
 
    Notes:
-   Local sweeps pay off if most entries of a row are inside its block; -pc_view shows their fraction. Each MPI rank
-   partitions its own rows.
+   Local sweeps pay off if most entries of a row are inside its block; -pc_view shows how many. Each MPI rank partitions
+   its own rows.
 
    `BAI_PARTITION_GRAPH` is computed on the host, from the first values of the matrix, and is kept for new values in the
    same nonzero pattern. Blocks have exactly `block_size` rows, except the last one.
