@@ -102,13 +102,17 @@ typedef struct {
    relation is mutual
 */
 typedef struct {
-  BAIInt        peers;
-  const BAIInt *first, *row; /* peers+1; first[p] <= k < first[p + 1] are the own rows whose x goes to peer p */
-  const BAIInt *slot;        /* peers: number of the first of them among the ghosts of the peer */
-  const BAIInt *place;       /* peers: number of this rank among the peers of p */
-  const BAIInt *ghosts;      /* peers: number of ghosts of the peer */
-  void         *mine;        /* mailbox of this rank, see exchange.h */
-  void *const  *theirs;      /* peers: their mailboxes */
+  BAIInt slot;    /* number of the ghost of the peer for the first of these rows */
+  BAIInt place;   /* number of this rank among the peers of the peer */
+  BAIInt ghosts;  /* number of ghosts of the peer */
+  void  *mailbox; /* mailbox of the peer, see exchange.h */
+} BAIPeer;
+
+typedef struct {
+  BAIInt         peers;
+  const BAIInt  *first, *row; /* peers+1; first[p] <= k < first[p + 1] are the own rows whose x goes to peer p */
+  const BAIPeer *peer;        /* peers */
+  void          *mine;        /* mailbox of this rank */
 } BAIPeers;
 
 typedef enum {

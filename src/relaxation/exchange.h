@@ -40,12 +40,16 @@ static inline size_t BAIMailboxBytes(size_t nghost, size_t size, BAIInt peers)
    rank */
 static inline void *BAIGhostOf(const BAIPeers *peers, BAIInt p, int odd, BAIInt k, size_t size)
 {
-  return (char *)peers->theirs[p] + size * ((size_t)odd * (size_t)peers->ghosts[p] + (size_t)(peers->slot[p] + k));
+  const BAIPeer *peer = peers->peer + p;
+
+  return (char *)peer->mailbox + size * ((size_t)odd * (size_t)peer->ghosts + (size_t)(peer->slot + k));
 }
 
 static inline BAIFlag *BAIFlagOf(const BAIPeers *peers, BAIInt p, size_t size)
 {
-  return (BAIFlag *)((char *)peers->theirs[p] + BAIMailboxFlags((size_t)peers->ghosts[p], size)) + peers->place[p];
+  const BAIPeer *peer = peers->peer + p;
+
+  return (BAIFlag *)((char *)peer->mailbox + BAIMailboxFlags((size_t)peer->ghosts, size)) + peer->place;
 }
 
 /* Sorts the rows to send by groups of rows. group has the group of each send. On return first, groups+1, has the begin

@@ -51,63 +51,30 @@ PetscErrorCode BAIScatterFits(const BAI *bai, PetscInt nghost, const PetscInt ga
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A rank tells a peer the first ghost for the peer's values, the number of the peer among its peers, and the number of
-   its ghosts */
-typedef struct {
-  BAIInt slot, place, ghosts;
-} Letter;
-
-/* Sends a letter to each peer, and returns theirs in letter, which the caller frees */
-static PetscErrorCode TellPeers(Mat A, const BAIHalo *halo, PetscInt nghost, Letter **letter)
+/* Lets the engine write to the mailboxes of the peers, which tell each other the places in them; collective */
+static PetscErrorCode ConnectEngine(BAI *bai, Mat A, const BAIHalo *halo, PetscInt nghost, BAIStatus *status)
 {
-  BAIHalo post = {.n = halo->n, .rank = halo->rank}; /* a row and a ghost for each peer */
-  Letter *sent;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetNewTag((PetscObject)A, &post.tag));
-  PetscCall(PetscMalloc1(halo->n, letter));
-  PetscCall(PetscCalloc3(halo->n, &sent, halo->n + 1, &post.begin, 2 * halo->n, &post.request));
-  for (PetscMPIInt k = 0; k < halo->n; k++) {
-    sent[k]           = (Letter){(BAIInt)halo->begin[k], (BAIInt)k, (BAIInt)nghost};
-    post.begin[k + 1] = k + 1;
-  }
-  post.first = post.begin;
-  post.last  = post.begin + 1;
-  PetscCall(BAIHaloExchange(&post, PetscObjectComm((PetscObject)A), sizeof(Letter), sent, *letter));
-  PetscCall(PetscFree3(sent, post.begin, post.request));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Lets the engine write to the mailboxes of the peers */
-static PetscErrorCode ConnectEngine(BAI *bai, const BAIHalo *halo, const Letter letter[], BAIStatus *status)
-{
-  BAIPeers    peers = {.peers = (BAIInt)halo->n};
-  BAIInt     *first, *row, *slot, *place, *ghosts;
-  void      **theirs;
+  BAIHalo     post  = {.n = halo->n, .rank = halo->rank}; /* a row and a ghost for each peer */
+  BAIPeers    peers = {.peers = (BAIInt)halo->n, .first = (BAIInt *)halo->first, .row = (BAIInt *)halo->row};
+  BAIPeer    *sent, *peer;
   PetscMPIInt rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm(bai->obj), &rank));
-  PetscCall(PetscMalloc6(halo->n + 1, &first, halo->sends, &row, halo->n, &slot, halo->n, &place, halo->n, &ghosts,
-                         halo->n, &theirs));
-  first[0] = 0;
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &post.tag));
+  PetscCall(PetscCalloc4(halo->n, &sent, halo->n, &peer, halo->n + 1, &post.begin, 2 * halo->n, &post.request));
   for (PetscMPIInt k = 0; k < halo->n; k++) {
-    first[k + 1] = (BAIInt)halo->last[k];
-    slot[k]      = letter[k].slot;
-    place[k]     = letter[k].place;
-    ghosts[k]    = letter[k].ghosts;
-    theirs[k]    = BAIMailboxOf(bai->ranks.mailbox, halo->rank[k]);
+    sent[k]           = (BAIPeer){.slot = (BAIInt)halo->begin[k], .place = (BAIInt)k, .ghosts = (BAIInt)nghost};
+    post.begin[k + 1] = k + 1;
   }
-  for (PetscInt k = 0; k < halo->sends; k++) row[k] = (BAIInt)halo->row[k];
-  peers.first  = first;
-  peers.row    = row;
-  peers.slot   = slot;
-  peers.place  = place;
-  peers.ghosts = ghosts;
-  peers.mine   = BAIMailboxOf(bai->ranks.mailbox, rank);
-  peers.theirs = theirs;
-  *status      = BAIEngineConnect(bai->relax.engine, &peers);
-  PetscCall(PetscFree6(first, row, slot, place, ghosts, theirs));
+  post.first = post.begin;
+  post.last  = post.begin + 1;
+  PetscCall(BAIHaloExchange(&post, PetscObjectComm((PetscObject)A), sizeof(*sent), sent, peer));
+  for (PetscMPIInt k = 0; k < halo->n; k++) peer[k].mailbox = BAIMailboxOf(bai->ranks.mailbox, halo->rank[k]);
+  peers.peer = peer;
+  peers.mine = BAIMailboxOf(bai->ranks.mailbox, rank);
+  *status    = BAIEngineConnect(bai->relax.engine, &peers);
+  PetscCall(PetscFree4(sent, peer, post.begin, post.request));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,7 +83,6 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
 {
   BAIStatus   status = BAIStatusOf(BAI_OK);
   BAIHalo     halo;
-  Letter     *letter;
   PetscMPIInt size;
   PetscBool   can = PETSC_FALSE;
 
@@ -132,9 +98,7 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
                             BAIMailboxBytes((size_t)nghost, sizeof(BAIScalar), (BAIInt)halo.n), BAI_MAILBOX_OF_RANKS,
                             &bai->ranks.mailbox, &status));
   if (bai->ranks.mailbox) {
-    PetscCall(TellPeers(A, &halo, nghost, &letter));
-    PetscCall(ConnectEngine(bai, &halo, letter, &status));
-    PetscCall(PetscFree(letter));
+    PetscCall(ConnectEngine(bai, A, &halo, nghost, &status));
     PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK],
                         &can)); /* no rank writes before all have cleared their mailboxes */
   }
