@@ -8,18 +8,6 @@
 #include "tuning.h"
 #include <petsc/private/petscimpl.h>
 
-/* Whether the current residual belongs to b and x */
-static PetscErrorCode IsKnown(const BAIRefinement *f, Vec b, Vec x, PetscBool *known)
-{
-  BAIVersion of_b, of_x;
-
-  PetscFunctionBegin;
-  PetscCall(BAIVersionOf((PetscObject)b, &of_b));
-  PetscCall(BAIVersionOf((PetscObject)x, &of_x));
-  *known = (PetscBool)(BAIVersionsEqual(of_b, f->b) && BAIVersionsEqual(of_x, f->x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sets bai->r to b - A x, where x is zero if guess_zero, and f->now to its norm */
 static PetscErrorCode ComputeResidual(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
@@ -50,31 +38,22 @@ static PetscErrorCode BeginCorrection(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Estimates the part of the first residual of a correction that rounding keeps, however many iterations are done */
-static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
-{
-  PetscReal norm;
-
-  PetscFunctionBegin;
-  PetscCall(VecNorm(bai->c, NORM_2, &norm));
-  *left = BAIEpsilonOf(bai) * bai->relax.refinement.diagonal * norm / bai->relax.refinement.from;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets f->most, the number of iterations of further corrections, from the gain of the last one. left is the result of
-   FindRounding(), and x includes the correction. f->most does not change if the residual norm has not fallen, or if x
-   is as accurate as full precision allows, as such a gain says nothing about the iteration. Collective */
-static PetscErrorCode LearnIterations(BAI *bai, Vec x, PetscReal left)
+/* Sets f->most, the number of iterations of further corrections, from the gain of the last one, bai->c, which x
+   includes. f->most does not change if the residual norm has not fallen, or if x is as accurate as full precision
+   allows, as such a gain says nothing about the iteration. Collective */
+static PetscErrorCode LearnIterations(BAI *bai, Vec x)
 {
   BAIRefinement  *f    = &bai->relax.refinement;
   const PetscReal gain = f->now / f->from;
-  PetscReal       xnorm, wanted, its;
+  PetscReal       xnorm, cnorm, left, wanted, its;
 
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &xnorm));
   if (f->now <= (PetscReal)BAI_ABOVE_ROUNDING * PETSC_MACHINE_EPSILON * f->diagonal * xnorm)
     PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(bai->c, NORM_2, &cnorm));
+  left      = BAIEpsilonOf(bai) * f->diagonal * cnorm / f->from; /* what rounding keeps of the first residual */
   wanted    = PetscMin((PetscReal)BAI_LEAST_GAIN,
                        PetscMax((PetscReal)BAI_CORRECTION_GAIN, (PetscReal)BAI_ABOVE_ROUNDING * left));
   its       = PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain));
@@ -126,13 +105,13 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
 {
   BAIRefinement *f    = &bai->relax.refinement;
   BAIStep        step = *how;
-  PetscBool      same = PETSC_FALSE;
-  PetscReal      left = 0.0;
+  BAIVersion     of_b, of_x;
 
   PetscFunctionBegin;
   PetscCall(BAINeedWork(bai, bai->relax.A));
-  PetscCall(IsKnown(f, b, x, &same));
-  if (!same || guess_zero) {
+  PetscCall(BAIVersionOf((PetscObject)b, &of_b));
+  PetscCall(BAIVersionOf((PetscObject)x, &of_x));
+  if (guess_zero || !BAIVersionsEqual(of_b, f->b) || !BAIVersionsEqual(of_x, f->x)) {
     if (guess_zero) PetscCall(VecZeroEntries(x));
     PetscCall(ComputeResidual(bai, b, x, guess_zero));
   }
@@ -150,8 +129,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     if (bai->options.idle_wait)
       PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->relax.engine))); /* PETSc's operations do not sleep */
     PetscCall(ComputeResidual(bai, b, x, PETSC_FALSE));
-    PetscCall(FindRounding(bai, &left));
-    PetscCall(LearnIterations(bai, x, left));
+    PetscCall(LearnIterations(bai, x));
   }
   PetscCall(BAIVersionOf((PetscObject)b, &f->b));
   PetscCall(BAIVersionOf((PetscObject)x, &f->x));

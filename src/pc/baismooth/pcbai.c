@@ -178,19 +178,8 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step of a smoothing step, to which omega auto applies; in an application by a Krylov method over-relaxation has
-   no certain gain */
-static PetscErrorCode SmoothingStepOf(BAI *bai, BAIStep *step)
-{
-  PetscFunctionBegin;
-  PetscCall(StepOf(bai, BAI_FORWARD, step));
-  if (bai->options.omega == PETSC_DECIDE && BAIModeOf(bai) == BAI_MODE_COLOR)
-    PetscCall(FindOnce(bai, BAIFindDefect, &bai->relax.defect));
-  if (!step->fourth_kind) step->omega = (BAIReal)(BAISmoothingOmega(bai) * bai->relax.tau);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Does all sweeps of a smoothing step at once, without residuals and work vectors */
+/* Does all sweeps of a smoothing step at once, without residuals and work vectors. Omega auto applies to it; in an
+   application by a Krylov method over-relaxation has no certain gain */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol,
                                             PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its,
                                             PetscBool guess_zero, PetscInt *its_done,
@@ -207,7 +196,10 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
     " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT,
     bai->options.its, its, most);
   PetscCall(SetUpIfAsked(pc));
-  PetscCall(SmoothingStepOf(bai, &step));
+  PetscCall(StepOf(bai, BAI_FORWARD, &step));
+  if (bai->options.omega == PETSC_DECIDE && BAIModeOf(bai) == BAI_MODE_COLOR)
+    PetscCall(FindOnce(bai, BAIFindDefect, &bai->relax.defect));
+  if (!step.fourth_kind) step.omega = (BAIReal)(BAISmoothingOmega(bai) * bai->relax.tau);
   /* A polynomial starts again in each iteration of the KSP, which converges if one of them reduces the error */
   if (step.fourth_kind) {
     for (PetscInt k = 0; k < its; k++)
