@@ -89,7 +89,7 @@ typedef enum {
 
    Values:
 +  `BAI_POLYNOMIAL_AUTO` - (default) in mode sync, the weights of Chebyshev's polynomial of the fourth kind for the
-                           largest eigenvalue, which the first application estimates, unless omega, overlap,
+                           largest eigenvalue, which the first application estimates, unless omega,
                            weight tau or weight auto is asked for; else none
 -  `BAI_POLYNOMIAL_NONE` - omega for each iteration
 

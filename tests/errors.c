@@ -155,7 +155,6 @@ static PetscErrorCode PCOptions(Mat A)
   const char *const options[][3] = {
     {"-foo_pc_bai_local_iters", "0",         "0: must be at least 1 and at most 1000000"                 },
     {"-foo_pc_bai_block_size",  "-1",        "-1: must be at least 0 (0: chosen at set-up)"              },
-    {"-foo_pc_bai_overlap",     "-1",        "-1: must be at least 0"                                    },
     {"-foo_pc_bai_its",         "0",         "0: must be at least 1"                                     },
     {"-foo_pc_bai_omega",       "0",         "0.: must be a positive number, or auto"                    },
     {"-foo_pc_bai_omega",       "-1",        "-1.: must be a positive number, or auto"                   },
@@ -163,7 +162,7 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_weight",      "l2",        "l2: must be one of none, l1, tau, auto"                    },
     {"-foo_pc_bai_partition",   "metis",     "metis: must be one of auto, natural, graph"                },
     {"-foo_pc_bai_its",         "two",       "two: must be at least 1"                                   },
-    {"-foo_pc_bai_theta",       "maybe",     "maybe: must be true or false"                              },
+    {"-foo_pc_bai_idle_wait",   "maybe",     "maybe: must be true or false"                              },
     {"-foo_pc_bai_kernel",      "fast",      "fast: must be one of auto, resident, stream, generic"      },
     {"-foo_pc_bai_mode",        "sometimes", "sometimes: must be one of async, launch, sync, color, auto"},
     {"-foo_pc_bai_backend",     "abacus",    "abacus: must be one of auto, host, cuda"                   }

@@ -162,7 +162,6 @@ static PetscErrorCode CheckDefinition(void)
   PetscFunctionBeginUser;
   for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
     KSP         ksp;
-    PC          pc;
     Mat         A;
     Vec         b, x, y;
     PetscRandom random;
@@ -184,22 +183,6 @@ static PetscErrorCode CheckDefinition(void)
     PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "two iterations as defined", cases[c].matrix,
                          BAI_MODE_SYNC, (double)distance));
     PetscCall(KSPDestroy(&ksp));
-    PetscCall(NewPC(A, PCBAI, &pc));
-    PetscCall(PCSetFromOptions(pc));
-    PetscCall(PCBAISetMode(pc, BAI_MODE_SYNC));
-    PetscCall(PCBAISetPartition(pc, BAI_PARTITION_NATURAL));
-    PetscCall(PCBAISetBlockSize(pc, cases[c].block_size));
-    PetscCall(PCBAISetLocalIters(pc, cases[c].local_iters));
-    PetscCall(PCBAISetLocalOmega(pc, 1));
-    PetscCall(PCBAISetIterations(pc, 1));
-    PetscCall(SetOption((PetscObject)pc, "overlap", "%" PetscInt_FMT, cases[c].overlap));
-    PetscCall(PCApply(pc, b, x));
-    PetscCall(VecSet(y, 0));
-    PetscCall(Define(A, b, cases[c].block_size, cases[c].local_iters, cases[c].overlap, y));
-    PetscCall(Distance(x, y, &distance));
-    PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "an application as defined", cases[c].matrix,
-                         BAI_MODE_SYNC, (double)distance));
-    PetscCall(PCDestroy(&pc));
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
@@ -412,7 +395,7 @@ int main(int argc, char **argv)
          timeoutfactor: 4
          nsize: {{1 2}}
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda
+         args: -ksp_bai_backend cuda
       test:
          suffix: aijcusparse
          requires: baicuda cuda

@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     test:
       suffix: weight
       args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_weight {{l1 tau \
-            auto}} -mg_levels_pc_bai_theta -max_its 14
+            auto}} -max_its 14
 
     test:
       suffix: ksp

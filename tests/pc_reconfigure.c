@@ -33,17 +33,9 @@ static PetscErrorCode SetPartition(PC pc)
 {
   return PCBAISetPartition(pc, BAI_PARTITION_GRAPH);
 }
-static PetscErrorCode SetOverlap(PC pc)
-{
-  return SetOption((PetscObject)pc, "overlap", "1");
-}
 static PetscErrorCode SetWeight(PC pc)
 {
   return PCBAISetWeight(pc, BAI_WEIGHT_L1);
-}
-static PetscErrorCode SetTheta(PC pc)
-{
-  return SetOption((PetscObject)pc, "theta", "true");
 }
 /* A, or its diagonal: there the order of updates does not matter, so that all modes give the same bits */
 static PetscErrorCode CreateMat(PetscBool diagonal, Mat *A)
@@ -195,9 +187,7 @@ int main(int argc, char **argv)
     {"local_omega", SetLocalOmega},
     {"block_size",  SetBlockSize },
     {"partition",   SetPartition },
-    {"overlap",     SetOverlap   },
     {"weight",      SetWeight    },
-    {"theta",       SetTheta     },
   };
 
   PetscFunctionBeginUser;

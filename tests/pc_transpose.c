@@ -259,16 +259,6 @@ static PetscErrorCode TestErrors(Mat A)
     PetscCall(ExpectAdjoint(pc, PETSC_MACHINE_EPSILON, "after an error"));
     PetscCall(PCDestroy(&pc));
   }
-  PetscCall(Create(A, BAI_MODE_SYNC, 2, &pc));
-  PetscCall(SetOption((PetscObject)pc, "overlap", "2"));
-  ExpectError("-pc_bai_overlap 2: there is no transposed application: must be 0", "overlap",
-              PCApplyTranspose(pc, x, y));
-  PetscCall(SetOption((PetscObject)pc, "overlap", "0"));
-  PetscCall(SetOption((PetscObject)pc, "theta", "true"));
-  ExpectError("-pc_bai_theta true: there is no transposed application: must be false", "theta",
-              PCApplyTranspose(pc, x, y));
-  PetscCall(SetOption((PetscObject)pc, "theta", "false"));
-  PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);

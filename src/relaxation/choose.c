@@ -45,7 +45,7 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
   const BAIOptions *o = &bai->options;
 
   return (PetscBool)(!bai->face->solves && BAIModeOf(bai) == BAI_MODE_SYNC && o->polynomial == BAI_POLYNOMIAL_AUTO &&
-                     (o->omega == 1.0 || o->omega == PETSC_DECIDE) && !o->overlap && !BAIUsesTau(bai));
+                     (o->omega == 1.0 || o->omega == PETSC_DECIDE) && !BAIUsesTau(bai));
 }
 
 /*

@@ -216,28 +216,15 @@ static PetscBool IsFixed(const BAI *bai)
   return (PetscBool)(BAIModeOf(bai) == BAI_MODE_SYNC || BAIModeOf(bai) == BAI_MODE_COLOR);
 }
 
-/* Raises the error for an option that prevents a transposed application */
-static PetscErrorCode NoTranspose(const BAI *bai, const char option[], const char value[], const char allowed[])
+/* Raises an error for modes in which the operator changes, so that it has no transpose */
+static PetscErrorCode CheckTransposed(const BAI *bai)
 {
   char name[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
-  PetscCall(BAIOptionName(bai, option, name, sizeof(name)));
-  SETERRQ(PetscObjectComm(bai->obj), PETSC_ERR_SUP, "%s %s: there is no transposed application: must be %s", name,
-          value, allowed);
-}
-
-/* Raises an error for iterations whose operator changes, or whose transpose does not consist of sweeps with A^T */
-static PetscErrorCode CheckTransposed(const BAI *bai)
-{
-  const BAIOptions *o = &bai->options;
-  char              value[32];
-
-  PetscFunctionBegin;
-  if (!IsFixed(bai)) PetscCall(NoTranspose(bai, "mode", BAIModes[BAIModeOf(bai)], "sync or color"));
-  PetscCall(PetscSNPrintf(value, sizeof(value), "%" PetscInt_FMT, o->overlap));
-  if (o->overlap) PetscCall(NoTranspose(bai, "overlap", value, "0"));
-  if (o->theta) PetscCall(NoTranspose(bai, "theta", "true", "false"));
+  PetscCall(BAIOptionName(bai, "mode", name, sizeof(name)));
+  PetscCheck(IsFixed(bai), PetscObjectComm(bai->obj), PETSC_ERR_SUP,
+             "%s %s: there is no transposed application: must be sync or color", name, BAIModes[BAIModeOf(bai)]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,8 +345,6 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_polynomial (auto|none)                - weights of global iterations in mode sync, `PCBAISetPolynomial()`
 .  -pc_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
                                                    `PCBAISetBackend()`
-.  -pc_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
-.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
 .  -pc_bai_exchange (auto|scatter|amc|dk)        - how x is exchanged between MPI ranks
 .  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
 -  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the GPU
@@ -393,13 +378,12 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    In modes color and sync the preconditioner is a fixed linear operator, and bitwise reproducible. In sync it is
    symmetric if the matrix is. In color it is symmetric if the matrix is, the number of iterations is even, and the
    guess is zero, as inside `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. With
-   `KSPRICHARDSON` colours always go forward, which smooths best, but makes a V-cycle slightly unsymmetric. With overlap
-   the preconditioner is never symmetric. In modes async and launch it changes from one application to the next, and
-   needs a flexible method.
+   `KSPRICHARDSON` colours always go forward, which smooths best, but makes a V-cycle slightly unsymmetric. In modes
+   async and launch it changes from one application to the next, and needs a flexible method.
 
    In modes color and sync `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose up to
    rounding: it iterates with a copy of $A^T$, which follows new values of A. If `MAT_SYMMETRIC` is set, there is no
-   copy. In modes async and launch, with overlap or theta it is an error that names the option.
+   copy. In modes async and launch it is an error that names the option.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`, or a copy of type `MATAIJ` of a
    `MATBAIJ` or `MATSBAIJ`. From a `MATAIJCUSPARSE`, set-up copies the graph of the blocks to the host once for each
