@@ -41,8 +41,7 @@ static PetscErrorCode CloseMemory(BAIMailbox m, PetscMPIInt k)
   const BAIStatus status = BAISharedClose(m->backend, &m->shared[k]);
 
   PetscFunctionBegin;
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s: %s", status.what ? status.what : "Closing memory",
-             status.why ? status.why : "failed");
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s: %s", status.what, status.why);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

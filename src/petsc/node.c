@@ -78,9 +78,7 @@ PetscErrorCode BAIAllCan(const BAI *bai, BAIStatus status, const char what[], Pe
   int failed = status.code ? 1 : 0;
 
   PetscFunctionBegin;
-  if (status.what)
-    PetscCall(
-      PetscInfo(bai->obj, "Exchange %s is not possible: %s %s\n", what, status.what, status.why ? status.why : ""));
+  if (failed) PetscCall(PetscInfo(bai->obj, "Exchange %s is not possible: %s %s\n", what, status.what, status.why));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
   *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
