@@ -211,12 +211,12 @@ int main(int argc, char **argv)
 
     test:
       suffix: remark
-      args: -ksp_type cg -pc_bai_mode {{async launch}}
+      args: -ksp_type fcg -pc_bai_mode {{async launch}}
 
     test:
       suffix: no_remark
       output_file: output/empty.out
-      args: -ksp_type {{fcg fgmres}} -pc_bai_mode async
+      args: -ksp_type cg -pc_bai_mode {{sync color}}
 
   testset:
     requires: double

@@ -4,8 +4,7 @@
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 typedef struct {
-  BAI           bai;             /* first member, as code shared with KSPBAI expects */
-  char          needs_fixed[64]; /* type of the outer KSP, if it needs a fixed preconditioner and this is none */
+  BAI           bai; /* first member, as code shared with KSPBAI expects */
   BAIScaling    scaling;
   PetscObjectId scaled; /* matrix for which scaling was decided */
   PetscReal     varied; /* ratio of its diagonal entries if it was not scaled although they vary, otherwise 0 */
@@ -252,35 +251,10 @@ static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Warns once if the KSP needs a fixed linear preconditioner, and this is none */
-static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
-{
-  PC_BAI   *p   = (PC_BAI *)pc->data;
-  BAI      *bai = &p->bai;
-  KSPType   type;
-  PetscBool flexible, said = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  if (IsFixed(bai)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &flexible, KSPRICHARDSON, KSPPREONLY, KSPFGMRES, KSPGCR, KSPFCG,
-                                      KSPPIPEFCG, KSPPIPEFGMRES, KSPPIPEGCR, KSPFBCGS, KSPFBCGSR, ""));
-  PetscCall(KSPGetType(ksp, &type));
-  if (!flexible) PetscCall(PetscStrcmp(type, p->needs_fixed, &said));
-  if (flexible) p->needs_fixed[0] = 0;
-  if (flexible || said) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrncpy(p->needs_fixed, type, sizeof(p->needs_fixed)));
-  PetscCall(PetscInfo(pc,
-                      "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed "
-                      "preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n",
-                      BAIModes[BAIModeOf(bai)], p->needs_fixed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
 {
-  const PC_BAI *p   = (const PC_BAI *)pc->data;
-  BAI          *bai = (BAI *)pc->data;
-  PetscBool     ascii;
+  BAI      *bai = (BAI *)pc->data;
+  PetscBool ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -293,10 +267,9 @@ static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
                                      (double)bai->relax.largest));
   else if (bai->relax.engine && BAIUsesPolynomial(bai))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, not yet applied\n"));
-  if (p->needs_fixed[0] && !IsFixed(bai))
+  if (!IsFixed(bai))
     PetscCall(PetscViewerASCIIPrintf(
-      viewer, "  not a fixed operator, as KSP type %s expects: a flexible method or mode color is safer\n",
-      p->needs_fixed));
+      viewer, "  not a fixed operator: mode color is safer inside a Krylov method that is not flexible\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,7 +384,6 @@ PetscErrorCode PCCreate_BAI(PC pc)
   pc->ops->apply           = PCApply_BAI;
   pc->ops->applytranspose  = PCApplyTranspose_BAI;
   pc->ops->applyrichardson = PCApplyRichardson_BAI;
-  pc->ops->presolve        = PCPreSolve_BAI;
   pc->ops->view            = PCView_BAI;
   pc->ops->setfromoptions  = PCSetFromOptions_BAI;
   pc->ops->reset           = PCReset_BAI;
