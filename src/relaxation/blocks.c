@@ -155,7 +155,7 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
 PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partition)
 {
   const BAIPartitionType type    = bai->relax.use.partition;
-  const PetscInt         overlap = bai->relax.use.overlap;
+  const PetscInt         overlap = bai->relax.use.overlap, size = bai->relax.use.block_size;
   PetscInt               n, *first, *row;
 
   PetscFunctionBegin;
@@ -166,10 +166,12 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partitio
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
-  if (type == BAI_PARTITION_NATURAL)
-    BAIPartitionNatural((BAIInt)n, (BAIInt)bai->relax.use.block_size, &partition->blocks, (BAIInt *)first,
-                        (BAIInt *)row);
-  else PetscCall(PartitionByGraph(bai, Ad, n, partition, (BAIInt *)first, (BAIInt *)row));
+  if (type == BAI_PARTITION_NATURAL) {
+    partition->blocks = (BAIInt)(n / size + (n % size ? 1 : 0));
+    for (PetscInt b = 0; b < partition->blocks; b++) first[b] = b * size;
+    first[partition->blocks] = n;
+    for (PetscInt p = 0; p < n; p++) row[p] = p;
+  } else PetscCall(PartitionByGraph(bai, Ad, n, partition, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;
   if (overlap) PetscCall(ExtendPartition(Ad, n, overlap, partition));

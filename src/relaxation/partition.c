@@ -40,13 +40,6 @@ static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const B
   return BAIStatusOf(room ? BAI_OK : BAI_ERR_MEMORY);
 }
 
-void BAIPartitionNatural(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
-{
-  *blocks = n / block_size + (n % block_size ? 1 : 0);
-  for (BAIInt b = 0; b <= *blocks; b++) first[b] = b < *blocks ? b * block_size : n;
-  for (BAIInt p = 0; p < n; p++) row[p] = p;
-}
-
 /* A candidate for a growing block and its coupling to it. The strongest is on top of a binary heap, in which a row may
    stand several times */
 typedef struct {

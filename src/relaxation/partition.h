@@ -20,8 +20,6 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt 
    these show that little is outside or that couplings are alike
 */
 BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *, BAIInt block_size, double *consecutive, double *grown);
-/* Blocks of block_size consecutive rows */
-void BAIPartitionNatural(BAIInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /*
    Extends each block of a partition without overlap by the rows within overlap steps in the graph. Returns first and
    own of the extended blocks, and in extended, unless it is NULL, their rows; a first call without it returns the size

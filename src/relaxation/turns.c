@@ -10,6 +10,7 @@
 */
 #include "../petsc/baiimpl.h"
 #include "../common/hash.h"
+#include <petscsf.h>
 
 /* Sets before[k] to whether ghost k belongs to a preceding rank, for which this rank waits */
 static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[], PetscBool before[])
@@ -27,38 +28,14 @@ static PetscErrorCode FindBefore(Mat A, PetscInt nghost, const PetscInt garray[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sends the colours of this rank's rows, or -1, to ranks that read them, and gets those of ghosts; collective */
-static PetscErrorCode TellColors(BAI *bai, Vec x, Vec ghost, const BAIInt color[], BAIInt theirs[])
-{
-  PetscScalar       *mine;
-  const PetscScalar *value;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetArrayWrite(x, &mine));
-  for (PetscInt i = 0; i < n; i++) mine[i] = (PetscReal)color[i];
-  PetscCall(VecRestoreArrayWrite(x, &mine));
-  PetscCall(VecScatterBegin(bai->ranks.scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(bai->ranks.scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecGetLocalSize(ghost, &n));
-  PetscCall(VecGetArrayRead(ghost, &value));
-  for (PetscInt k = 0; k < n; k++) theirs[k] = (BAIInt)PetscRealPart(value[k]);
-  PetscCall(VecRestoreArrayRead(ghost, &value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Finds the colours of this rank's rows; returns when all ranks have theirs */
 static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, const PetscBool before[], BAIInt color[])
 {
-  Vec       x, ghost;
   BAIInt   *theirs;
   BAIStatus status = BAIStatusOf(BAI_OK);
   int       done = 0, all = 0;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &x, NULL));
-  PetscCall(VecDuplicate(bai->ranks.ghost, &ghost));
   PetscCall(PetscMalloc1(nghost + 1, &theirs));
   for (PetscInt i = 0; i < n; i++) color[i] = -1;
   for (PetscInt k = 0; k < nghost; k++) theirs[k] = -1;
@@ -69,12 +46,12 @@ static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, c
       if (done) status = BAIEngineColor(bai->relax.engine, theirs, color);
       if (status.code) PetscCall(PetscArrayzero(color, n)); /* so that other ranks do not wait forever */
     }
-    PetscCall(TellColors(bai, x, ghost, color, theirs));
+    /* a VecScatter is a PetscSF */
+    PetscCall(PetscSFBcastBegin(bai->ranks.scatter, MPIU_INT, color, theirs, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(bai->ranks.scatter, MPIU_INT, color, theirs, MPI_REPLACE));
     PetscCallMPI(MPI_Allreduce(&done, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   }
   PetscCall(PetscFree(theirs));
-  PetscCall(VecDestroy(&ghost));
-  PetscCall(VecDestroy(&x));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
