@@ -293,7 +293,7 @@ int main(int argc, char **argv)
     {"pinned",      48, 200, 25, 5 },
     {"neumann",     48, 200, 25, 5 },
     {"positive",    12, 48,  18, 3 },
-    {"graded",      48, 250, 45, 25},
+    {"graded",      48, 250, 34, 25},
     {"elasticity",  8,  20,  30, 6 }
   };
   static const struct {

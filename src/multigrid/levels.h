@@ -14,9 +14,9 @@
      to the bit.
    * Rows are renumbered so that the rows of an aggregate, and of aggregates of aggregates, are consecutive on each
      level.
-   * Inside a block the diagonal entry is a_ii + max(0, sum_{j != i} |a_ij| - a_ii)/2. By Gershgorin's theorem 2M - A is
-     then positive semidefinite for the block diagonal matrix M of such blocks and every Hermitian matrix A with a
-     positive diagonal, so smoothing with exact solves inside blocks never diverges.
+   * Inside a block the diagonal entry is at least a_ii + max(0, sum_{j != i} |a_ij| - a_ii)/2. By Gershgorin's theorem
+     2M - A is then positive semidefinite for the block diagonal matrix M of such blocks and every Hermitian matrix A
+     with a positive diagonal, so smoothing with exact solves inside blocks never diverges.
    * The levels of a double precision matrix may be in single precision, as they only precondition.
 */
 #pragma once

@@ -41,6 +41,11 @@ enum {
 /* If less than this part of a mode's norm on an aggregate is left after orthogonalization, it is rounding */
 #define BAI_MODES_DEPENDENT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-6 : (BAIReal)1e-3)
 #define BAI_MODES_OVER      ((BAIReal)1.4)
+/* The sweeps add at least this part of the sum of |a_ij| outside the block to a diagonal entry, less what it exceeds
+   the sum of the row by, if aggregates are no boxes and there are no modes. All blocks are corrected at once, each as
+   if the others stayed, so rows between blocks are corrected too much otherwise. Blocks of boxes are compact and have
+   few such rows */
+#define BAI_LEVELS_OUTSIDE ((BAIReal)0.15)
 /* nothing is overcorrected if positive couplings exceed this part of the negative ones */
 #define BAI_LEVELS_OTHER_SIGN 0.5
 /* New values must satisfy less than the values that aggregates were made from, so that small changes keep them: a
@@ -265,10 +270,13 @@ BAI_INLINE double BAILevelsSkew(BAIScalar a, BAIInt row, BAIInt col)
   return (double)BAIRealPart(BAIConj(v) * au - BAIConj(av) * u);
 }
 
-/* The number that the sweeps add to the diagonal entry of a row */
-BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum)
+/* The number that the sweeps add to the diagonal entry of a row. outside is the part of sum outside the block, or 0 if
+   aggregates are boxes or there are modes */
+BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum, BAIReal outside)
 {
-  return sum > d ? (sum - d) / 2 : 0;
+  const BAIReal half = sum > d ? (sum - d) / 2 : 0, least = BAI_LEVELS_OUTSIDE * outside - (sum < d ? d - sum : 0);
+
+  return half < least ? least : half;
 }
 
 /* The resistance of an aggregate in series with a coupling, relative to the resistance of the coupling, whose entries

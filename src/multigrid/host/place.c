@@ -112,7 +112,7 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
       }
       inside += L->split[p] - L->i[p];
       L->d[p]     = diagonal;
-      L->extra[p] = BAISweepsOfRow(diagonal, sum, in, 1, &inverse);
+      L->extra[p] = BAISweepsOfRow(diagonal, sum, in, state->p.modes || BAIGridHasBoxes(&L->box), 1, &inverse);
       L->dinv[p]  = inverse;
       if (like) L->extra[p] = like->extra[p];
       if (like) L->dinv[p] = like->dinv[p];
