@@ -1,8 +1,8 @@
 /*
-   A matrix whose ranks have all unknowns of one field after those of another one is renumbered, so that the unknowns of
-   a point follow each other, as levels expect. The levels and their scaling belong to Q^T A Q, where column k of Q has a
-   one in the row of the user's matrix that is row k of the levels. Vectors are renumbered for each cycle. Rows stay on
-   their ranks
+   A matrix whose ranks have all unknowns of one field after those of another one is renumbered, so that the unknowns
+   of a point follow each other, as levels expect. The levels and their scaling belong to Q^T A Q, where column k of Q
+   has a one in the row of the user's matrix that is row k of the levels. Vectors are renumbered for each cycle. Rows
+   stay on their ranks
 */
 #include "hierarchy.h"
 

@@ -431,11 +431,11 @@ BAI_INLINE int BAIPivotPlace(int unknown, int equation, int m)
 
 /* Returns the number that sweeps add to the diagonal entry of a row, and in inverse the factor by which they multiply a
    residual of the matrix times scale, 0 for a row of zeros. in and sum are the sums of magnitudes of the other entries
-   inside the block and in the row; plain: couplings outside the block do not count, see BAI_LEVELS_OUTSIDE */
-BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, int plain, BAIReal scale,
+   inside the block and in the row; compact: see BAIBlocksAreCompact() */
+BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, int compact, BAIReal scale,
                                   BAIReal *inverse)
 {
-  const BAIReal d = BAIAggregateMagnitude(diagonal), extra = BAILevelsExtra(d, sum, plain ? 0 : sum - in),
+  const BAIReal d = BAIAggregateMagnitude(diagonal), extra = BAILevelsExtra(d, sum, compact ? 0 : sum - in),
                 all  = d + extra;
   const BAIReal sign = BAIRealPart(diagonal) < 0 ? -1 : 1;
 

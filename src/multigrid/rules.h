@@ -42,9 +42,8 @@ enum {
 #define BAI_MODES_DEPENDENT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-6 : (BAIReal)1e-3)
 #define BAI_MODES_OVER      ((BAIReal)1.4)
 /* The sweeps add at least this part of the sum of |a_ij| outside the block to a diagonal entry, less what it exceeds
-   the sum of the row by, if aggregates are no boxes and there are no modes. All blocks are corrected at once, each as
-   if the others stayed, so rows between blocks are corrected too much otherwise. Blocks of boxes are compact and have
-   few such rows */
+   the sum of the row by, unless blocks are compact. All blocks are corrected at once, each as if the others stayed, so
+   rows between blocks are corrected too much otherwise */
 #define BAI_LEVELS_OUTSIDE ((BAIReal)0.15)
 /* nothing is overcorrected if positive couplings exceed this part of the negative ones */
 #define BAI_LEVELS_OTHER_SIGN 0.5
@@ -271,7 +270,7 @@ BAI_INLINE double BAILevelsSkew(BAIScalar a, BAIInt row, BAIInt col)
 }
 
 /* The number that the sweeps add to the diagonal entry of a row. outside is the part of sum outside the block, or 0 if
-   aggregates are boxes or there are modes */
+   blocks are compact */
 BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum, BAIReal outside)
 {
   const BAIReal half = sum > d ? (sum - d) / 2 : 0, least = BAI_LEVELS_OUTSIDE * outside - (sum < d ? d - sum : 0);
@@ -497,6 +496,13 @@ BAI_INLINE BAIGridLook BAIGridLookTogether(const BAIGridLook *a, const BAIGridLo
 BAI_INLINE int BAIGridHasBoxes(const BAIBox *box)
 {
   return box->m[0] * box->m[1] * box->m[2] > 1;
+}
+
+/* Whether the blocks of a level count as compact, so that few rows are between them: aggregates are boxes of a grid, or
+   the caller gave them. Levels with modes count as well, as they do not gain from BAI_LEVELS_OUTSIDE */
+BAI_INLINE int BAIBlocksAreCompact(const BAILevelsParameters *p, int level, const BAIBox *box)
+{
+  return p->modes || level < p->given || BAIGridHasBoxes(box);
 }
 
 /* The first row to find the numbering of a grid from: in the middle, or at the golden section if rows in the middle

@@ -27,9 +27,9 @@ struct Fill {
   unsigned short  *in_j;
   int             *out_j;
   void            *in_a, *out_a, *d, *dinv, *extra;
-  bool             bare;  /* some rows have no diagonal entry */
-  bool             plain; /* see BAISweepsOfRow() */
-  int              modes; /* 0: P is not kept */
+  bool             bare;    /* some rows have no diagonal entry */
+  int              compact; /* see BAIBlocksAreCompact() */
+  int              modes;   /* 0: P is not kept */
   const BAIScalar *P;
   void            *p;
   /* hashes of blocks, which begin as 0; NULL: they are not wanted */
@@ -287,7 +287,7 @@ static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TE
     if (!is || lane) continue;
     BAIReal         inverse;
     const BAIScalar diagonal = BAICycleDiagonal(s.diagonal, s.sum, !share.level);
-    const BAIReal   extra    = BAISweepsOfRow(diagonal, s.sum, s.inside, f.plain, scale, &inverse);
+    const BAIReal   extra    = BAISweepsOfRow(diagonal, s.sum, s.inside, f.compact, scale, &inverse);
 
     static_cast<T *>(f.d)[p]     = T(diagonal * scale);
     static_cast<T *>(f.dinv)[p]  = T(BAIScalar(inverse));
@@ -350,7 +350,7 @@ static BAIStatus Describe(BAILevelsState state, int count, BAIRoom *room, Fill *
            L->dinv,
            L->e,
            L->bare,
-           state->p.modes || BAIGridHasBoxes(&L->box),
+           BAIBlocksAreCompact(&state->p, l, &L->box),
            L->P ? state->p.modes : 0,
            L->P,
            L->p,

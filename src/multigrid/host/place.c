@@ -61,10 +61,11 @@ static BAIInt Cut(BAIHostLevel *L, BAIInt step)
    values_only, the arrays are there from an earlier call */
 BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
 {
-  const BAILevelsState other = BAILevelsStateOf(state->p.like);
-  const BAIHostLevel  *like  = other ? other->level + (L - state->level) : NULL;
-  const BAIRows       *A     = &L->A;
-  const size_t         all   = (size_t)A->n + (size_t)A->ghosts;
+  const BAILevelsState other   = BAILevelsStateOf(state->p.like);
+  const BAIHostLevel  *like    = other ? other->level + (L - state->level) : NULL;
+  const BAIRows       *A       = &L->A;
+  const int            compact = BAIBlocksAreCompact(&state->p, (int)(L - state->level), &L->box);
+  const size_t         all     = (size_t)A->n + (size_t)A->ghosts;
   BAIInt              *place;
   int64_t              inside = 0;
 
@@ -112,7 +113,7 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
       }
       inside += L->split[p] - L->i[p];
       L->d[p]     = diagonal;
-      L->extra[p] = BAISweepsOfRow(diagonal, sum, in, state->p.modes || BAIGridHasBoxes(&L->box), 1, &inverse);
+      L->extra[p] = BAISweepsOfRow(diagonal, sum, in, compact, 1, &inverse);
       L->dinv[p]  = inverse;
       if (like) L->extra[p] = like->extra[p];
       if (like) L->dinv[p] = like->dinv[p];
