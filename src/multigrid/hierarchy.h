@@ -24,6 +24,7 @@ typedef struct {
   PetscInt   count;
   PetscBool  shown;    /* the nonzero pattern shows that number */
   PetscBool  by_field; /* each rank has blocks of unknowns of one field, so the levels are of a renumbered matrix */
+  PetscInt   blocks;   /* the number of such blocks by the nonzero pattern, coupled or not; 0: it shows none */
   BAIVersion pattern;  /* the matrix whose pattern was looked at, and its nonzero state; id 0: none */
 } BAIUnknowns;
 
@@ -201,6 +202,7 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIFindPoints(const BAI *, Mat, Mat, BAIUnknowns *);
 
 /* interleave.c */
+PETSC_INTERN PetscErrorCode BAIBlocksAreCoupled(Mat, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIInterleave(BAIHierarchy, Mat, Mat *);
 PETSC_INTERN PetscErrorCode BAIInterleavedReset(BAIInterleaved *);
 PETSC_INTERN PetscInt       BAIRowByField(PetscInt fields, PetscInt n, PetscInt row);

@@ -6,6 +6,48 @@
 */
 #include "hierarchy.h"
 
+/* Blocks count as coupled if for two of them the product of the norms of A_fg and A_gf is more than this part of that
+   of A_ff and A_gg. It does not depend on units */
+static const PetscReal coupled = (PetscReal)0.01;
+
+/* Whether fields that are blocks of each rank's rows are coupled to each other: products with noise on one field
+   estimate the norms of all A_gf. Collective */
+PetscErrorCode BAIBlocksAreCoupled(Mat A, PetscInt fields, PetscBool *are)
+{
+  Vec       x, y, part;
+  IS        block[BAI_LEVELS_MODES];
+  PetscInt  first, n;
+  PetscReal norm[BAI_LEVELS_MODES][BAI_LEVELS_MODES];
+
+  PetscFunctionBegin;
+  *are = PETSC_FALSE;
+  PetscCall(MatGetOwnershipRange(A, &first, NULL));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  for (PetscInt f = 0; f < fields; f++)
+    PetscCall(ISCreateStride(PetscObjectComm((PetscObject)A), n / fields, first + f * (n / fields), 1, &block[f]));
+  for (PetscInt f = 0; f < fields; f++) {
+    PetscCall(VecSet(x, 0.0));
+    PetscCall(VecGetSubVector(x, block[f], &part));
+    PetscCall(BAIVecSet(part, BAI_SET_NOISE));
+    PetscCall(VecRestoreSubVector(x, block[f], &part));
+    PetscCall(MatMult(A, x, y));
+    for (PetscInt g = 0; g < fields; g++) {
+      PetscCall(VecGetSubVector(y, block[g], &part));
+      PetscCall(VecNorm(part, NORM_2, &norm[g][f]));
+      PetscCall(VecRestoreSubVector(y, block[g], &part));
+    }
+  }
+  for (PetscInt f = 0; f < fields; f++) {
+    for (PetscInt g = 0; g < f; g++)
+      if (norm[f][g] * norm[g][f] > coupled * norm[f][f] * norm[g][g]) *are = PETSC_TRUE;
+    PetscCall(ISDestroy(&block[f]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The row of the user's matrix that is this row of the interleaved one. Both belong to the same rank, which has n rows
    and counts them from 0 */
 PetscInt BAIRowByField(PetscInt fields, PetscInt n, PetscInt row)

@@ -129,16 +129,16 @@ static PetscErrorCode LookAt(Pattern *p, PetscInt64 *may)
    numberings that all ranks allow */
 static void Choose(PetscInt64 may, BAIUnknowns *u)
 {
-  for (int blocks = 1; blocks >= 0 && !(may & 1); blocks--)
-    for (PetscInt n = 2; n <= MostFields((PetscBool)blocks); n++) {
-      if (!(may & BitOf(n, (PetscBool)blocks))) continue;
-      u->count    = n;
-      u->shown    = PETSC_TRUE;
-      u->by_field = (PetscBool)blocks;
-    }
+  for (PetscInt n = 2; n <= BAI_LEVELS_FIELDS && !(may & 1); n++) {
+    if (may & BitOf(n, PETSC_FALSE)) u->count = n;
+    if (n <= MostFields(PETSC_TRUE) && may & BitOf(n, PETSC_TRUE)) u->blocks = n;
+  }
+  u->shown = (PetscBool)(u->count > 1);
+  if (u->shown) u->blocks = 0;
 }
 
-/* Finds the unknowns of a point, unless u has those of the present pattern. A near null space and aggregates of the
+/* Finds the unknowns of a point, unless u has those of the present pattern. Once blocks are coupled, the numbering by
+   points stays as long as the pattern does. A near null space and aggregates of the
    user go with the block size that is set. given is the user's matrix, A its copy of type aij. Collective */
 PetscErrorCode BAIFindPoints(const BAI *bai, Mat given, Mat A, BAIUnknowns *u)
 {
@@ -162,13 +162,19 @@ PetscErrorCode BAIFindPoints(const BAI *bai, Mat given, Mat A, BAIUnknowns *u)
     }
     PetscCall(PetscObjectGetId((PetscObject)A, &now.pattern.id));
     PetscCall(MatGetNonzeroState(A, &now.pattern.state)); /* the same on all ranks */
-    if (BAIVersionsEqual(now.pattern, u->pattern)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
-    PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &p.n, &p.i, &p.j, &done));
-    if (done) PetscCall(LookAt(&p, &may));
-    if (done) PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &p.n, &p.i, &p.j, &done));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &may, 1, MPIU_INT64, MPI_BAND, PetscObjectComm((PetscObject)A)));
-    Choose(may, &now);
+    if (!BAIVersionsEqual(now.pattern, u->pattern)) {
+      PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
+      PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &p.n, &p.i, &p.j, &done));
+      if (done) PetscCall(LookAt(&p, &may));
+      if (done) PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &p.n, &p.i, &p.j, &done));
+      PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &may, 1, MPIU_INT64, MPI_BAND, PetscObjectComm((PetscObject)A)));
+      Choose(may, &now);
+    } else now = *u;
+    if (now.blocks && !now.by_field) PetscCall(BAIBlocksAreCoupled(A, now.blocks, &now.by_field));
+    if (now.by_field) {
+      now.count = now.blocks;
+      now.shown = PETSC_TRUE;
+    }
   }
   *u = now;
   PetscFunctionReturn(PETSC_SUCCESS);
