@@ -137,9 +137,10 @@ static void Choose(PetscInt64 may, BAIUnknowns *u)
   if (u->shown) u->blocks = 0;
 }
 
-/* Finds the unknowns of a point, unless u has those of the present pattern. Once blocks are coupled, the numbering by
-   points stays as long as the pattern does. A near null space and aggregates of the
-   user go with the block size that is set. given is the user's matrix, A its copy of type aij. Collective */
+/* Finds the unknowns of a point, unless u has those of the present pattern. Blocks that are not coupled are looked at
+   for all values; once they are, the numbering by points stays as long as the pattern does. A near null space and
+   aggregates of the user go with the block size that is set. given is the user's matrix, A its copy of type aij.
+   Collective */
 PetscErrorCode BAIFindPoints(const BAI *bai, Mat given, Mat A, BAIUnknowns *u)
 {
   const BAIHierarchy h   = bai->hierarchy;
