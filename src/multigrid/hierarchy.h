@@ -22,10 +22,9 @@ typedef enum {
 /* The unknowns of a point, see points.c */
 typedef struct {
   PetscInt   count;
-  PetscBool  shown;    /* the nonzero pattern shows that number */
-  PetscBool  by_field; /* each rank has blocks of unknowns of one field, so the levels are of a renumbered matrix */
-  PetscInt   blocks;   /* the number of such blocks by the nonzero pattern, coupled or not; 0: it shows none */
-  BAIVersion pattern;  /* the matrix whose pattern was looked at, and its nonzero state; id 0: none */
+  PetscBool  shown;   /* the nonzero pattern shows that number */
+  PetscInt   blocks;  /* blocks of unknowns of one field on each rank, which are renumbered if count is above 1; or 0 */
+  BAIVersion pattern; /* the matrix whose pattern was looked at, and its nonzero state; id 0: none */
 } BAIUnknowns;
 
 typedef struct {

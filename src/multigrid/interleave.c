@@ -85,7 +85,7 @@ static PetscErrorCode CreateNumbering(BAIInterleaved *i, Mat A)
 PetscErrorCode BAIInterleave(BAIHierarchy h, Mat A, Mat *B)
 {
   BAIInterleaved  *i      = &h->interleaved;
-  const PetscInt   fields = h->fields.unknowns.by_field ? h->fields.unknowns.count : 0;
+  const PetscInt   fields = h->fields.unknowns.count > 1 ? h->fields.unknowns.blocks : 0;
   BAIVersion       now;
   PetscObjectState nonzero;
 

@@ -171,10 +171,9 @@ PetscErrorCode BAIFindPoints(const BAI *bai, Mat given, Mat A, BAIUnknowns *u)
       PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &may, 1, MPIU_INT64, MPI_BAND, PetscObjectComm((PetscObject)A)));
       Choose(may, &now);
     } else now = *u;
-    if (now.blocks && !now.by_field) PetscCall(BAIBlocksAreCoupled(A, now.blocks, &now.by_field));
-    if (now.by_field) {
-      now.count = now.blocks;
-      now.shown = PETSC_TRUE;
+    if (now.blocks && !now.shown) {
+      PetscCall(BAIBlocksAreCoupled(A, now.blocks, &now.shown));
+      if (now.shown) now.count = now.blocks;
     }
   }
   *u = now;

@@ -127,7 +127,7 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   if (h->fields.unknowns.shown)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " unknowns of each point%s, by the nonzero pattern\n",
                                      h->fields.unknowns.count,
-                                     h->fields.unknowns.by_field ? ", which are renumbered together" : ""));
+                                     h->interleaved.fields ? ", which are renumbered together" : ""));
   if (h->ranks)
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n", i->distributed));
