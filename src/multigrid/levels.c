@@ -33,9 +33,9 @@ typedef struct {
   void *sent, *ghost;
 } Exchanged;
 
-/* Exchanges an array of a level between owners and ghosts. The caller frees it, also after an error */
-static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
-                          Exchanged *e)
+/* Gets an array of the sent rows of a level, and room for that of ghosts. The caller frees both, also after an error */
+static BAIStatus Get(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
+                     Exchanged *e)
 {
   const BAILevelsShared *shared = &ranks->level[level];
 
@@ -44,7 +44,14 @@ static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILeve
   BAIStatus status = BAIStatusOf(e->sent && e->ghost ? BAI_OK : BAI_ERR_MEMORY);
 
   if (!status.code) status = BAILevelsGet(levels, array, level, shared->sends, shared->row, e->sent);
-  BAITry(Agree(ranks, level, status));
+  return Agree(ranks, level, status);
+}
+
+/* Exchanges an array of a level between owners and ghosts. The caller frees it, also after an error */
+static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
+                          Exchanged *e)
+{
+  BAITry(Get(levels, ranks, array, level, size, e));
   return GivenUp(ranks->exchange(ranks->context, level, size, e->sent, e->ghost));
 }
 
@@ -54,26 +61,22 @@ static void Free(Exchanged *e)
   free(e->ghost);
 }
 
-/* Computes this rank's part of the matrix of the next level, after the exchange of the aggregates of ghosts and, with
-   modes, of their rows of P; or if they are kept, its new values */
+/* Computes this rank's part of the matrix of the next level, after ranks have found the aggregates of ghosts and, with
+   modes, exchanged their rows of P; or if they are kept, its new values */
 static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes, int kept)
 {
   Exchanged aggregates = {NULL, NULL}, P = {NULL, NULL};
-  BAIInt   *of = NULL, ghosts = 0;
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  BAIInt    ghosts = 0;
+  BAIStatus status;
 
   if (!ranks || kept) return Agree(ranks, level, BAILevelsProduct(levels, 0, NULL, NULL));
-  of     = malloc(((size_t)ranks->level[level].ghosts + 1) * sizeof(*of));
-  status = Agree(ranks, level, BAIStatusOf(of ? BAI_OK : BAI_ERR_MEMORY));
-  if (!status.code) status = Exchange(levels, ranks, BAI_ARRAY_AGGREGATE, level, sizeof(BAIInt), &aggregates);
-  if (!status.code)
-    status = GivenUp(ranks->coarsen(ranks->context, level, aggregates.sent, aggregates.ghost, &ghosts, of));
+  status = Get(levels, ranks, BAI_ARRAY_AGGREGATE, level, sizeof(BAIInt), &aggregates);
+  if (!status.code) status = GivenUp(ranks->coarsen(ranks->context, level, aggregates.sent, &ghosts, aggregates.ghost));
   if (!status.code && modes)
     status = Exchange(levels, ranks, BAI_ARRAY_P, level, (size_t)modes * sizeof(BAIScalar), &P);
-  if (!status.code) status = Agree(ranks, level, BAILevelsProduct(levels, ghosts, of, P.ghost));
+  if (!status.code) status = Agree(ranks, level, BAILevelsProduct(levels, ghosts, aggregates.ghost, P.ghost));
   Free(&aggregates);
   Free(&P);
-  free(of);
   return status;
 }
 

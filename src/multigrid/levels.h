@@ -267,9 +267,9 @@ typedef struct {
   int (*agree)(void *context, BAIStatus);
   /* Sums the numbers of rows of the next level over the ranks */
   int (*count)(void *context, int level, BAIInt mine, BAIInt *all);
-  /* Sets up the exchange of the next level from the aggregates of rows that are sent, and of ghosts: ghosts is the
+  /* Sets up the exchange of the next level from the aggregates of rows that are sent, which it overwrites: ghosts is the
      number of ghost aggregates, and of[] the ghost aggregate of each ghost, or -1 */
-  int (*coarsen)(void *context, int level, const BAIInt *sent, const BAIInt *ghost, BAIInt *ghosts, BAIInt *of);
+  int (*coarsen)(void *context, int level, BAIInt *sent, BAIInt *ghosts, BAIInt *of);
   /* In a cycle: */
   int        levels;                        /* number of smoothed levels, at least 1 */
   int        next;                          /* there is a next level, which rest() solves */

@@ -157,28 +157,25 @@ static int Count(void *context, int level, BAIInt mine, BAIInt *all)
   return R->code ? 1 : 0;
 }
 
-/* Makes the halo of the next level, from the aggregates of rows that are sent and of ghosts */
-static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, const PetscInt *sent, const PetscInt *ghost,
-                                  PetscInt *ghosts, PetscInt *of)
+/* Makes the halo of the next level, from the aggregates of rows that are sent */
+static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, PetscInt *sent, PetscInt *ghosts, PetscInt *of)
 {
   const PetscInt columns = BAIColumnsOfP(R->bai->hierarchy->p.modes);
   Level         *L = &R->level[level], *next = L + 1;
 
   PetscFunctionBegin;
-  PetscCall(BAIHaloCoarsen(&L->halo, sent, ghost, &next->halo, of));
+  PetscCall(BAIHaloCoarsen(&L->halo, PetscObjectComm(R->bai->obj), sent, &next->halo, of));
   *ghosts = BAIHaloGhosts(&next->halo);
   PetscCall(BAIHaloExpand(&next->halo, columns));
   Share(R, level + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int Coarsen(void *context, int level, const BAIInt *sent, const BAIInt *ghost, BAIInt *ghosts, BAIInt *of)
+static int Coarsen(void *context, int level, BAIInt *sent, BAIInt *ghosts, BAIInt *of)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code)
-    R->code = CoarsenHalo(R, level, (const PetscInt *)sent, (const PetscInt *)ghost, (PetscInt *)ghosts,
-                          (PetscInt *)of);
+  if (!R->code) R->code = CoarsenHalo(R, level, (PetscInt *)sent, (PetscInt *)ghosts, (PetscInt *)of);
   return R->code ? 1 : 0;
 }
 

@@ -210,7 +210,7 @@ PETSC_INTERN PetscErrorCode BAIHaloCreate(Mat, PetscInt, const PetscInt[], BAIHa
 PETSC_INTERN PetscErrorCode BAIHaloOfAll(MPI_Comm, PetscInt, PetscMPIInt, BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloDestroy(BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloExchange(BAIHalo *, MPI_Comm, size_t, const void *, void *);
-PETSC_INTERN PetscErrorCode BAIHaloCoarsen(const BAIHalo *, const PetscInt[], const PetscInt[], BAIHalo *, PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIHaloCoarsen(BAIHalo *, MPI_Comm, PetscInt[], BAIHalo *, PetscInt[]);
 PETSC_INTERN PetscErrorCode BAIHaloExpand(BAIHalo *, PetscInt);
 PETSC_INTERN PetscInt       BAIHaloGhosts(const BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIFindFirst(MPI_Comm, PetscInt, PetscMPIInt **);

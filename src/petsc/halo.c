@@ -147,10 +147,10 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists the numbers that are not negative without repetition, in the order of their first occurrence; list, unless it
-   is NULL, has room for n numbers. at[k], unless at is NULL, is the index of number[k] in the list, or -1. Needs memory
-   for all numbers from the least to the largest one */
-static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *count, PetscInt list[], PetscInt at[])
+/* Lists the numbers that are not negative without repetition, in the order of their first occurrence; list has room for
+   n numbers. Replaces each number by its index in the list, or by -1. Needs memory for all numbers from the least to the
+   largest one */
+static PetscErrorCode Unique(PetscInt n, PetscInt number[], PetscInt *count, PetscInt list[])
 {
   PetscInt least = PETSC_MAX_INT, most = -1, *mark;
 
@@ -167,10 +167,10 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
     PetscInt *to = number[k] < 0 ? NULL : &mark[number[k] - least];
 
     if (to && !*to) {
-      if (list) list[*count] = number[k];
-      *to = ++*count;
+      list[*count] = number[k];
+      *to          = ++*count;
     }
-    if (at) at[k] = to ? *to - 1 : -1;
+    number[k] = to ? *to - 1 : -1;
   }
   PetscCall(PetscFree(mark));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,11 +196,10 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the halo of the next level from the aggregates of sent rows, in the order of fine->row, and of ghosts, by
-   their owners' numbers, or -1. of has the ghost of the next level that each ghost belongs to, or -1. Both ends of a
-   message find the same order without communication */
-PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,
-                              PetscInt of[])
+/* Creates the halo of the next level from the aggregates of sent rows, or -1, in the order of fine->row. An owner
+   numbers the aggregates that a peer will read, and tells it the number of each row; sent is overwritten by them. of
+   gets the ghost of the next level that each ghost belongs to, or -1. All peers must call it */
+PetscErrorCode BAIHaloCoarsen(BAIHalo *fine, MPI_Comm comm, PetscInt sent[], BAIHalo *halo, PetscInt of[])
 {
   PetscInt count;
 
@@ -211,15 +210,17 @@ PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const 
   PetscCall(PetscArraycpy(halo->rank, fine->rank, fine->n));
   halo->begin[0] = 0;
   for (PetscMPIInt k = 0; k < fine->n; k++) {
-    const PetscInt begin = fine->begin[k], end = fine->begin[k + 1];
-
     halo->first[k] = halo->sends;
-    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends, NULL));
+    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends));
     halo->last[k] = halo->sends += count;
-    PetscCall(Unique(end - begin, ghost + begin, &count, NULL, of + begin));
-    halo->begin[k + 1] = halo->begin[k] + count;
-    for (PetscInt g = begin; g < end; g++)
+  }
+  PetscCall(BAIHaloExchange(fine, comm, sizeof(*sent), sent, of));
+  for (PetscMPIInt k = 0; k < fine->n; k++) {
+    halo->begin[k + 1] = halo->begin[k];
+    for (PetscInt g = fine->begin[k]; g < fine->begin[k + 1]; g++) {
       if (of[g] >= 0) of[g] += halo->begin[k];
+      halo->begin[k + 1] = PetscMax(halo->begin[k + 1], of[g] + 1);
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

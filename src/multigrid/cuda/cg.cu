@@ -56,8 +56,8 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS, ALIKE ? BAI_LIKE_BLOCKS :
 
   for (long long first = (blockIdx.x * (long long)BAI_SOLVE_WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
        first += (long long)gridDim.x * BAI_SOLVE_THREADS) {
-    const long long row  = first + threadIdx.x % BAI_TEAM;
-    const bool      is   = row < A.n;
+    const long long row = first + threadIdx.x % BAI_TEAM;
+    const bool      is = row < A.n, ghosts = HasGhosts(between, row, A.n);
     const BAIScalar mine = is ? BAIScalar(scaled[row]) : BAIScalar(0), rest = is ? r[row] : BAIScalar(0),
                     old = is ? s[row] : BAIScalar(0);
     BAIScalar value     = 0;
@@ -65,7 +65,8 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS, ALIKE ? BAI_LIKE_BLOCKS :
     if constexpr (!ALIKE) value = RowsTimes<false>(A, first, scaled, room, NULL);
     if (!is) continue;
     if constexpr (ALIKE) value = LikeRowTimes<false>(alike, A, (int)row, scaled, NULL);
-    value             = factor * GhostsTimes<false, T>(between, row, value, NULL);
+    if (ghosts) value = GhostsTimes<false, T>(between, row, value, NULL);
+    value *= factor;
     const BAIScalar u = factor * mine;
 
     w[row] = value;
@@ -166,7 +167,8 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void Begin(
 
     if (row >= A.n) continue;
     if (!zero && !whole) value = LikeRowTimes<CAREFUL_ROOM == 2>(alike, A, (int)row, x, &lost);
-    if (!zero) value = GhostsTimes<CAREFUL_ROOM == 2, BAIScalar>(between, row, value, &lost);
+    if (!zero && HasGhosts(between, row, A.n))
+      value = GhostsTimes<CAREFUL_ROOM == 2, BAIScalar>(between, row, value, &lost);
     const BAIScalar rest = b[row] - value - lost;
 
     r[row] = rest;

@@ -195,7 +195,7 @@ static __global__ __launch_bounds__(THREADS) void SumShort(BAIProduct p, int wid
       if (!p.sides.side) return true;
       list.entries[u]++;
       list.members[u] |= 1u << member;
-      if (p.ghosts) list.ghosts[u] |= BAIBitOf(p, j);
+      if (p.ghosts && j >= p.A.n) list.ghosts[u] |= BAIBitOf(p, j);
       if (column != c || j == row) return true;
       inner += BAIAggregateMagnitude(value);
       inside++;

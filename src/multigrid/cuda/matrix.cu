@@ -7,7 +7,8 @@
 
 enum {
   THREADS     = 256,
-  MERGE_LANES = 4,   /* threads that copy a row */
+  MERGE_LANES = 4,   /* threads that copy a row with ghosts */
+  COPIED      = 4,   /* entries that a thread reads before it writes the first */
   TEAM        = 4,   /* lanes that examine a row together, if rows have on average more than */
   TEAM_ROW    = 16,  /* this number of entries; otherwise one does, */
   LONG_ROW    = 256, /* but a warp examines each row of more entries than this */
@@ -61,25 +62,52 @@ static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt
   return n && A.i ? BAIDownload(&state->s, 1, A.i + n, nnz) : BAIStatusOf(BAI_OK);
 }
 
-/* Copies a matrix with 32-bit numbers, and the entries of ghosts behind the others of a row. a NULL: without values */
-static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
+/* Copies count columns with 32-bit numbers, and values unless to_a is NULL, by threads t of step. more is added to each
+   column */
+static __device__ inline void CopyEntries(BAIInt count, BAIInt more, const BAIInt *j, const BAIScalar *a, int t,
+                                          int step, int *to_j, BAIScalar *to_a)
 {
-  const BAIInt row  = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
-  const int    lane = (int)(threadIdx.x % MERGE_LANES);
+  for (BAIInt first = t; first < count; first += COPIED * step) {
+    BAIInt    column[COPIED];
+    BAIScalar value[COPIED];
 
-  if (row == 0 && !lane) i[n] = (int)(A.i[n] + (B.i ? B.i[n] : 0));
-  if (row >= n) return;
-  const BAIInt own = A.i[row + 1] - A.i[row], before = B.i ? B.i[row] : 0, ghosts = B.i ? B.i[row + 1] - before : 0,
-               to = A.i[row] + before;
+#pragma unroll
+    for (int k = 0; k < COPIED; k++) {
+      const BAIInt at = first + k * step;
 
-  if (!lane) i[row] = (int)to;
-  for (BAIInt k = lane; k < own; k += MERGE_LANES) {
-    j[to + k] = (int)A.j[A.i[row] + k];
-    if (a) a[to + k] = A.a[A.i[row] + k];
+      column[k] = at < count ? j[at] : 0;
+      value[k]  = at < count && to_a ? a[at] : BAIScalar(0);
+    }
+#pragma unroll
+    for (int k = 0; k < COPIED; k++) {
+      const BAIInt at = first + k * step;
+
+      if (at < count) to_j[at] = (int)(column[k] + more);
+      if (at < count && to_a) to_a[at] = value[k];
+    }
   }
-  for (BAIInt k = lane; k < ghosts; k += MERGE_LANES) {
-    j[to + own + k] = (int)(n + B.j[before + k]);
-    a[to + own + k] = B.a[before + k];
+}
+
+/* Copies a matrix with 32-bit numbers, and the entries of ghosts behind the others of a row. a NULL: without values. A
+   thread block copies THREADS rows: their entries at once if none has ghosts, else MERGE_LANES threads copy each row */
+static __global__ __launch_bounds__(THREADS) void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
+{
+  const int    t     = (int)threadIdx.x;
+  const BAIInt first = (BAIInt)blockIdx.x * THREADS, last = first + THREADS < n ? first + THREADS : n,
+               before = B.i ? B.i[first] : 0;
+
+  if (first + t <= n) i[first + t] = (int)(A.i[first + t] + (B.i ? B.i[first + t] : 0));
+  if (!B.i || B.i[last] == before) {
+    const BAIInt from = A.i[first], to = from + before;
+
+    return CopyEntries(A.i[last] - from, 0, A.j + from, A.a + from, t, THREADS, j + to, a ? a + to : NULL);
+  }
+  for (BAIInt row = first + t / MERGE_LANES; row < last; row += THREADS / MERGE_LANES) {
+    const BAIInt from = A.i[row], own = A.i[row + 1] - from, ghost = B.i[row], to = from + ghost;
+    const int    lane = t % MERGE_LANES;
+
+    CopyEntries(own, 0, A.j + from, A.a + from, lane, MERGE_LANES, j + to, a + to);
+    CopyEntries(B.i[row + 1] - ghost, n, B.j + ghost, B.a + ghost, lane, MERGE_LANES, j + to + own, a + to + own);
   }
 }
 
@@ -114,8 +142,8 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
     state->between.B = B;
   }
   if (!merged) A->a = caller.a;
-  Merge<<<BAIGrid((long long)A->n * MERGE_LANES, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A, B, A->i,
-                                                                                          A->j, merged ? A->a : NULL);
+  Merge<<<BAIGrid(A->n + 1LL, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A, B, A->i, A->j,
+                                                                       merged ? A->a : NULL);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

@@ -173,12 +173,20 @@ static __device__ inline BAIScalar LikeRowTimes(const BAIAlikeRows &alike, const
   return sum;
 }
 
+/* Whether any of the rows of this thread block, which are in the order of its threads, has ghost entries. row is that of
+   this thread, and the matrix has n rows */
+static __device__ inline bool HasGhosts(const BAIFarRows &far, long long row, int n)
+{
+  const long long first = row - threadIdx.x, last = first + BAI_SOLVE_THREADS;
+
+  return far.B.i && far.B.i[first] != far.B.i[last < n ? last : n];
+}
+
 /* Returns sum plus the products of the ghost entries of a row with x, of type X; if CAREFUL, adds the rounding errors
    to *lost */
 template <bool CAREFUL, typename X>
 static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long row, BAIScalar sum, BAIScalar *lost)
 {
-  if (!far.B.i) return sum;
   for (BAIInt e = far.B.i[row]; e < far.B.i[row + 1]; e++) {
     const BAIScalar other = BAIScalar(static_cast<const X *>(far.x)[far.B.j[e]]), product = far.B.a[e] * other,
                     before = sum;
