@@ -28,69 +28,50 @@ static BAIStatus GivenUp(int code)
               : BAIStatusOf(BAI_OK);
 }
 
-/* An array of a level: entries of sent rows, and of ghosts from other ranks, of size bytes each */
-typedef struct {
-  void *sent, *ghost;
-} Exchanged;
-
-/* Gets an array of the sent rows of a level, and room for that of ghosts. The caller frees both, also after an error */
-static BAIStatus Get(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
-                     Exchanged *e)
+/* Exchanges an array of a level between owners and ghosts; returns the entries of ghosts */
+static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, void **ghost)
 {
-  const BAILevelsShared *shared = &ranks->level[level];
+  size_t size = 0;
+  void  *sent = NULL;
 
-  e->sent          = malloc((size_t)shared->sends * size + 1);
-  e->ghost         = malloc((size_t)shared->ghosts * size + 1);
-  BAIStatus status = BAIStatusOf(e->sent && e->ghost ? BAI_OK : BAI_ERR_MEMORY);
-
-  if (!status.code) status = BAILevelsGet(levels, array, level, shared->sends, shared->row, e->sent);
-  return Agree(ranks, level, status);
+  *ghost = NULL;
+  BAITry(Agree(ranks, level, BAILevelsPick(levels, array, level, &ranks->level[level], &size, &sent, ghost)));
+  return GivenUp(ranks->exchange(ranks->context, level, size, sent, *ghost));
 }
 
-/* Exchanges an array of a level between owners and ghosts. The caller frees it, also after an error */
-static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, size_t size,
-                          Exchanged *e)
+/* Finds the aggregates of the ghosts of a level, and with modes their rows of P */
+static BAIStatus FindGhosts(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes,
+                            BAILevelsGhosts *ghosts)
 {
-  BAITry(Get(levels, ranks, array, level, size, e));
-  return GivenUp(ranks->exchange(ranks->context, level, size, e->sent, e->ghost));
+  size_t size = 0;
+  void  *sent = NULL, *of = NULL, *P = NULL;
+
+  BAITry(
+    Agree(ranks, level, BAILevelsPick(levels, BAI_ARRAY_AGGREGATE, level, &ranks->level[level], &size, &sent, &of)));
+  BAITry(GivenUp(ranks->coarsen(ranks->context, level, size, sent, of, ghosts)));
+  if (modes) BAITry(Exchange(levels, ranks, BAI_ARRAY_P, level, &P));
+  ghosts->aggregate = of;
+  ghosts->P         = P;
+  return BAIStatusOf(BAI_OK);
 }
 
-static void Free(Exchanged *e)
-{
-  free(e->sent);
-  free(e->ghost);
-}
-
-/* Computes this rank's part of the matrix of the next level, after ranks have found the aggregates of ghosts and, with
-   modes, exchanged their rows of P; or if they are kept, its new values */
+/* Computes this rank's part of the matrix of the next level; or if aggregates are kept, its new values */
 static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes, int kept)
 {
-  Exchanged aggregates = {NULL, NULL}, P = {NULL, NULL};
-  BAIInt    ghosts = 0;
-  BAIStatus status;
+  BAILevelsGhosts ghosts = {.count = 0};
 
-  if (!ranks || kept) return Agree(ranks, level, BAILevelsProduct(levels, 0, NULL, NULL));
-  status = Get(levels, ranks, BAI_ARRAY_AGGREGATE, level, sizeof(BAIInt), &aggregates);
-  if (!status.code) status = GivenUp(ranks->coarsen(ranks->context, level, aggregates.sent, &ghosts, aggregates.ghost));
-  if (!status.code && modes)
-    status = Exchange(levels, ranks, BAI_ARRAY_P, level, (size_t)modes * sizeof(BAIScalar), &P);
-  if (!status.code) status = Agree(ranks, level, BAILevelsProduct(levels, ghosts, aggregates.ghost, P.ghost));
-  Free(&aggregates);
-  Free(&P);
-  return status;
+  if (ranks && !kept) BAITry(FindGhosts(levels, ranks, level, modes, &ghosts));
+  return Agree(ranks, level, BAILevelsProduct(levels, &ghosts));
 }
 
 /* Overcorrects the couplings of a level. If exchange, which is set if any coupling changes, ranks exchange the data of
    ghosts before */
 static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level, int exchange)
 {
-  Exchanged sides  = {NULL, NULL};
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  void *side = NULL;
 
-  if (ranks && exchange) status = Exchange(levels, ranks, BAI_ARRAY_SIDE, level, sizeof(BAILevelsSide), &sides);
-  if (!status.code) status = Agree(ranks, level, BAILevelsSoften(levels, sides.ghost));
-  Free(&sides);
-  return status;
+  if (ranks && exchange) BAITry(Exchange(levels, ranks, BAI_ARRAY_SIDE, level, &side));
+  return Agree(ranks, level, BAILevelsSoften(levels, side));
 }
 
 /* Finds the aggregates of a level of rows rows on all ranks, and sets next to the number of rows of the next level, or

@@ -236,13 +236,15 @@ typedef struct {
   BAIReal rows, inner;
 } BAILevelsSide;
 
-/* Arrays that BAILevelsGet() copies. The first index is a row of the last level, unless another level is named */
+/* Arrays that BAILevelsGet() and BAILevelsPick() copy. The first index is a row of the last level, unless another level
+   is named */
 typedef enum {
   BAI_ARRAY_AGGREGATE, /* BAIInt: aggregate of a row of any level, or -1 */
   BAI_ARRAY_FIELD,     /* BAIInt: number of the row as an unknown of its point */
   BAI_ARRAY_MODES,     /* BAIScalar: entries of the row in all modes */
   BAI_ARRAY_P,         /* BAIScalar: entries of the row of P in the columns of its aggregate */
-  BAI_ARRAY_SIDE       /* BAILevelsSide of the row, before overcorrection */
+  BAI_ARRAY_SIDE,      /* BAILevelsSide of the row, before overcorrection */
+  BAI_ARRAYS
 } BAILevelsArray;
 
 /* The ghost exchange of a level: global number of rows, number of ghosts, number of rows that other ranks read, and
@@ -252,9 +254,20 @@ typedef struct {
   const BAIInt *row;
 } BAILevelsShared;
 
+/* The aggregates that ghosts of a level belong to, of which there are count. Those of peer p, from begin[p] to
+   begin[p + 1] - 1, have in aggregate numbers to which next[p] is to be added, or -1. aggregate and P, the rows of P of
+   the ghosts, are in memory of the backend */
+typedef struct {
+  BAIInt           count;
+  int              peers;
+  const BAIInt    *begin, *next;
+  const void      *aggregate;
+  const BAIScalar *P;
+} BAILevelsGhosts;
+
 /*
    Communication between ranks during set-up and cycles. All ranks call these functions in the same order. They return 0
-   on success, otherwise the levels are given up. Arrays are on the host, except b and x
+   on success, otherwise the levels are given up. Arrays that are exchanged are in memory of the backend
 */
 typedef struct {
   void *context;
@@ -267,14 +280,14 @@ typedef struct {
   int (*agree)(void *context, BAIStatus);
   /* Sums the numbers of rows of the next level over the ranks */
   int (*count)(void *context, int level, BAIInt mine, BAIInt *all);
-  /* Sets up the exchange of the next level from the aggregates of rows that are sent, which it overwrites: ghosts is the
-     number of ghost aggregates, and of[] the ghost aggregate of each ghost, or -1 */
-  int (*coarsen)(void *context, int level, BAIInt *sent, BAIInt *ghosts, BAIInt *of);
+  /* Sets up the exchange of the next level from the aggregates of rows that are sent, of size bytes each, which it
+     overwrites. of gets numbers of the aggregates of ghosts, which *ghosts describes */
+  int (*coarsen)(void *context, int level, size_t size, void *sent, void *of, BAILevelsGhosts *ghosts);
   /* In a cycle: */
   int        levels;                        /* number of smoothed levels, at least 1 */
   int        next;                          /* there is a next level, which rest() solves */
   BAIInt     first;                         /* first row of this rank in b, which holds the rows of all ranks */
-  BAIScalar *b, *x;                         /* right-hand side and solution of rest(), in memory of the backend */
+  BAIScalar *b, *x;                         /* right-hand side and solution of rest() */
   int (*largest)(void *context, BAIReal *); /* maximum over all ranks */
   int (*rest)(void *context);
 } BAILevelsRanks;

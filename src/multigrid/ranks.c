@@ -9,6 +9,7 @@
 */
 #include "hierarchy.h"
 #include "rules.h"
+#include "../relaxation/shared.h"
 
 enum {
   /* a level is small if it has at most this fraction of a rank's rows of the finest level */
@@ -37,7 +38,13 @@ struct BAIRankLevels_ {
   BAILevelsInfo   info;
   BAIHalo         everyone;   /* halo in which every rank with rows reads all rows of rest */
   double          flops_rest; /* flops of a cycle on rest */
-  BAIMailbox      mailbox;    /* memory in which ranks write to each other, or NULL */
+  BAIMailbox      mailbox;    /* memory in which ranks write to each other in cycles, or NULL */
+  BAIMailbox      box;        /* and from which they read each other's data during set-up, or NULL */
+  size_t          half;       /* bytes of each of its two halves, the same on all ranks */
+  int             odd;        /* half of the last exchange */
+  char           *staged[2];  /* sent data, and those of ghosts, on the host on the way to or from a device */
+  size_t          room[2];    /* bytes of each */
+  PetscInt       *next;       /* first ghost of the next level of each peer, before rows are expanded */
   PetscBool       solves;     /* the engine solves on all ranks together */
   BAILevelsAgreed agreed;     /* properties that the levels were made for */
   const char     *stop;
@@ -67,11 +74,14 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscFunctionBegin;
   if (!R) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Disconnect(R));
+  PetscCall(BAIMailboxRestore(&R->box)); /* if it is open after an error */
   for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
   PetscCall(BAIHaloDestroy(&R->everyone));
   BAILevelsDestroy(&R->levels);
   PetscCall(BAIGatheredDestroy(&R->rest));
   PetscCall(PetscFree(R->ghost));
+  PetscCall(PetscFree(R->next));
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree(R->staged[k]));
   PetscCall(PetscFree(*ranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,33 +167,118 @@ static int Count(void *context, int level, BAIInt mine, BAIInt *all)
   return R->code ? 1 : 0;
 }
 
-/* Makes the halo of the next level, from the aggregates of rows that are sent */
-static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, PetscInt *sent, PetscInt *ghosts, PetscInt *of)
+/* ExchangeArray() by copies from the memory of the peers, where *done tells whether the data of all ranks fit. Two halves
+   take turns: when a rank writes to one again, all peers have read it, as each waits for its device before it agrees.
+   Collective */
+static PetscErrorCode ExchangeByBox(BAIRankLevels R, const BAIHalo *halo, size_t size, const void *sent, void *ghosts,
+                                    PetscBool *done)
 {
-  const PetscInt columns = BAIColumnsOfP(R->bai->hierarchy->p.modes);
-  Level         *L = &R->level[level], *next = L + 1;
+  const BAIHierarchy h      = R->bai->hierarchy;
+  const size_t       bytes  = (size_t)halo->sends * size;
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  int                large  = bytes > R->half;
+  PetscMPIInt        rank;
 
   PetscFunctionBegin;
-  PetscCall(BAIHaloCoarsen(&L->halo, PetscObjectComm(R->bai->obj), sent, &next->halo, of));
-  *ghosts = BAIHaloGhosts(&next->halo);
-  PetscCall(BAIHaloExpand(&next->halo, columns));
-  Share(R, level + 1);
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm(R->bai->obj), &rank));
+  R->odd = !R->odd;
+  if (!large && bytes)
+    status = BAISharedCopy(h->backend, (char *)BAIMailboxOf(R->box, rank) + R->odd * R->half, sent, bytes, h->p.stream);
+  if (!status.code) status = BAISharedWait(h->backend, h->p.stream);
+  PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), &large));
+  *done = (PetscBool)!large;
+  for (PetscMPIInt k = 0; k < halo->n && !large && !status.code; k++) {
+    const size_t to = (size_t)halo->begin[k] * size, from = R->odd * R->half + (size_t)halo->from[k] * size,
+                 count = (size_t)halo->begin[k + 1] * size - to;
+
+    if (count)
+      status = BAISharedCopy(h->backend, (char *)ghosts + to, (char *)BAIMailboxOf(R->box, halo->rank[k]) + from, count,
+                             h->p.stream);
+  }
+  PetscCall(BAICheckStatus(R->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int Coarsen(void *context, int level, BAIInt *sent, BAIInt *ghosts, BAIInt *of)
+/* ExchangeArray() by MPI for a device: through memory of the host, which stays for the next time */
+static PetscErrorCode ExchangeThroughHost(BAIRankLevels R, BAIHalo *halo, size_t size, const void *sent, void *ghosts)
 {
-  const BAIRankLevels R = (BAIRankLevels)context;
+  const BAIHierarchy h        = R->bai->hierarchy;
+  const size_t       bytes[2] = {(size_t)(halo->n ? halo->sends : 0) * size, (size_t)BAIHaloGhosts(halo) * size};
 
-  if (!R->code) R->code = CoarsenHalo(R, level, (PetscInt *)sent, (PetscInt *)ghosts, (PetscInt *)of);
-  return R->code ? 1 : 0;
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    if (bytes[k] <= R->room[k]) continue;
+    PetscCall(PetscFree(R->staged[k]));
+    PetscCall(PetscMalloc1(bytes[k], &R->staged[k]));
+    R->room[k] = bytes[k];
+  }
+  if (bytes[0]) {
+    PetscCall(BAICheckStatus(R->bai, BAISharedCopy(h->backend, R->staged[0], sent, bytes[0], h->p.stream)));
+    PetscCall(BAICheckStatus(R->bai, BAISharedWait(h->backend, h->p.stream)));
+  }
+  PetscCall(BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, R->staged[0], R->staged[1]));
+  if (bytes[1])
+    PetscCall(BAICheckStatus(R->bai, BAISharedCopy(h->backend, ghosts, R->staged[1], bytes[1], h->p.stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sends size bytes for each row of a level that other ranks read, and receives those of ghosts, in memory of the
+   backend. Collective if there is a box; otherwise all peers must call it */
+static PetscErrorCode ExchangeArray(BAIRankLevels R, int level, size_t size, const void *sent, void *ghosts)
+{
+  BAIHalo  *halo = HaloOf(R, level);
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (R->box) PetscCall(ExchangeByBox(R, halo, size, sent, ghosts, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (R->bai->hierarchy->backend == BAI_BACKEND_CUDA) PetscCall(ExchangeThroughHost(R, halo, size, sent, ghosts));
+  else PetscCall(BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, sent, ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code) R->code = BAIHaloExchange(HaloOf(R, level), PetscObjectComm(R->bai->obj), size, sent, ghosts);
+  if (!R->code) R->code = ExchangeArray(R, level, size, sent, ghosts);
+  return R->code ? 1 : 0;
+}
+
+/* Makes the halo of the next level, from the aggregates of rows that are sent, and exchanges the numbers that these get
+   there */
+static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, size_t size, void *sent, void *of,
+                                  BAILevelsGhosts *ghosts)
+{
+  Level    *L = &R->level[level], *next = L + 1;
+  PetscInt *count, *row;
+  BAIStatus status;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(L->halo.n, &count, L->halo.sends, &row));
+  status = BAILevelsNumber(R->bai->hierarchy->levels, L->halo.n, (const BAIInt *)L->halo.first,
+                           (const BAIInt *)L->halo.last, sent, (BAIInt *)count, (BAIInt *)row);
+  PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), NULL));
+  PetscCall(BAIHaloCoarsen(&L->halo, PetscObjectComm(R->bai->obj), count, row, &next->halo));
+  PetscCall(PetscFree2(count, row));
+  PetscCall(PetscFree(R->next));
+  PetscCall(PetscMalloc1(next->halo.n, &R->next));
+  PetscCall(PetscArraycpy(R->next, next->halo.begin, next->halo.n));
+  *ghosts = (BAILevelsGhosts){.count = (BAIInt)BAIHaloGhosts(&next->halo),
+                              .peers = L->halo.n,
+                              .begin = (const BAIInt *)L->halo.begin,
+                              .next  = (const BAIInt *)R->next};
+  PetscCall(BAIHaloExpand(&next->halo, BAIColumnsOfP(R->bai->hierarchy->p.modes)));
+  Share(R, level + 1);
+  PetscCall(ExchangeArray(R, level, size, sent, of));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int Coarsen(void *context, int level, size_t size, void *sent, void *of, BAILevelsGhosts *ghosts)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = CoarsenHalo(R, level, size, sent, of, ghosts);
   return R->code ? 1 : 0;
 }
 
@@ -220,7 +315,7 @@ static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray arra
   PetscFunctionBegin;
   PetscCall(PetscMalloc1((size_t)L->rows * size, &to));
   *(void **)all = to;
-  status        = BAILevelsGet(levels, array, l, (BAIInt)L->m, NULL, to + (size_t)L->first * size);
+  status        = BAILevelsGet(levels, array, l, (BAIInt)L->m, to + (size_t)L->first * size);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   for (PetscInt k = L->first; k < L->first + L->m && array == BAI_ARRAY_AGGREGATE; k++)
     if (((PetscInt *)(void *)to)[k] >= 0) ((PetscInt *)(void *)to)[k] += L[1].first;
@@ -450,6 +545,34 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Opens memory from which ranks read each other's data during set-up, if they can. It has room for an item of each row
+   that is sent on the finest level; without modes, those of all other levels fit, too. Collective */
+static PetscErrorCode OpenBox(BAIRankLevels R)
+{
+  const BAIHierarchy h    = R->bai->hierarchy;
+  const size_t       item = PetscMax(sizeof(BAILevelsSide), (size_t)h->p.modes * sizeof(PetscScalar));
+  PetscInt64         half = (PetscInt64)((size_t)R->level[0].halo.sends * item);
+
+  PetscFunctionBegin;
+  if (!MayWrite(R)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &half, 1, MPIU_INT64, MPI_MAX, PetscObjectComm(R->bai->obj)));
+  R->half = (size_t)half;
+  PetscCall(BAIMailboxGet(R->bai, h->backend, 2 * R->half, BAI_MAILBOX_OF_RANKS, &R->box, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Closes that memory when no rank reads from it any longer. Collective */
+static PetscErrorCode CloseBox(BAIRankLevels R)
+{
+  const BAIHierarchy h = R->bai->hierarchy;
+
+  PetscFunctionBegin;
+  if (!R->box) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, BAISharedWait(h->backend, h->p.stream)), NULL));
+  PetscCall(BAIMailboxRestore(&R->box));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes the levels of all ranks until one has at most small rows, or if kept is not 0, gives this number of levels new
    values. made: their number */
 static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small, int kept, int *made)
@@ -464,9 +587,11 @@ static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed,
   BAIStatus            status;
 
   PetscFunctionBegin;
+  PetscCall(OpenBox(R));
   status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, (BAIInt)small, kept, &ranks, made,
                             &R->stop);
   PetscCall(R->code);
+  PetscCall(CloseBox(R));
   PetscCall(BAICheckStatus(R->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

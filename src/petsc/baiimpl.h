@@ -203,6 +203,7 @@ typedef struct {
   PetscInt    *first, *last; /* range of the sent rows that each peer reads */
   PetscInt     sends, *row;  /* sent rows of this rank; NULL: all in order */
   PetscInt    *begin;        /* n + 1: first ghost of each peer */
+  PetscInt    *from;         /* first of the rows that each peer sends to this rank, among those that it sends */
   PetscMPIInt  tag;          /* tag of BAIHaloExchange() on the caller's communicator */
   MPI_Request *request;
 } BAIHalo;
@@ -210,7 +211,7 @@ PETSC_INTERN PetscErrorCode BAIHaloCreate(Mat, PetscInt, const PetscInt[], BAIHa
 PETSC_INTERN PetscErrorCode BAIHaloOfAll(MPI_Comm, PetscInt, PetscMPIInt, BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloDestroy(BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloExchange(BAIHalo *, MPI_Comm, size_t, const void *, void *);
-PETSC_INTERN PetscErrorCode BAIHaloCoarsen(BAIHalo *, MPI_Comm, PetscInt[], BAIHalo *, PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIHaloCoarsen(const BAIHalo *, MPI_Comm, const PetscInt[], const PetscInt[], BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloExpand(BAIHalo *, PetscInt);
 PETSC_INTERN PetscInt       BAIHaloGhosts(const BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIFindFirst(MPI_Comm, PetscInt, PetscMPIInt **);

@@ -4,7 +4,7 @@
 PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree4(halo->rank, halo->first, halo->last, halo->begin));
+  PetscCall(PetscFree5(halo->rank, halo->first, halo->last, halo->begin, halo->from));
   PetscCall(PetscFree(halo->row));
   PetscCall(PetscFree(halo->request));
   *halo = (BAIHalo){.n = 0};
@@ -29,7 +29,32 @@ static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes halo->row, the local numbers of the rows that other ranks read, in the order of their ghosts. Collective */
+/* Tells each peer how many rows are sent to it, and the first of them in the order of halo->row; sets halo->from, and
+   unless count is NULL, count to the number of rows that each peer sends. All peers must call it */
+static PetscErrorCode TellPeers(BAIHalo *halo, MPI_Comm comm, PetscInt count[])
+{
+  PetscInt(*out)[2], (*in)[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(halo->n, &out, halo->n, &in));
+  if (!halo->request) PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    out[k][0] = halo->last[k] - halo->first[k];
+    out[k][1] = halo->first[k];
+    PetscCallMPI(MPI_Irecv(in[k], 2, MPIU_INT, halo->rank[k], halo->tag, comm, &halo->request[2 * k]));
+    PetscCallMPI(MPI_Isend(out[k], 2, MPIU_INT, halo->rank[k], halo->tag, comm, &halo->request[2 * k + 1]));
+  }
+  PetscCallMPI(MPI_Waitall(2 * halo->n, halo->request, MPI_STATUSES_IGNORE));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    if (count) count[k] = in[k][0];
+    halo->from[k] = in[k][1];
+  }
+  PetscCall(PetscFree2(out, in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes halo->row, the local numbers of the rows that other ranks read, in the order of their ghosts, and halo->from.
+   Collective */
 static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
 {
   BAIHalo  reverse = {.n = halo->n, .rank = halo->rank, .first = halo->begin, .last = halo->begin + 1};
@@ -45,6 +70,8 @@ static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
   PetscCall(BAIHaloExchange(&reverse, PetscObjectComm((PetscObject)A), sizeof(PetscInt), garray, halo->row));
   PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
   for (PetscInt k = 0; k < halo->sends; k++) halo->row[k] -= first;
+  halo->tag = reverse.tag;
+  PetscCall(TellPeers(halo, PetscObjectComm((PetscObject)A), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,8 +92,8 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
   PetscCall(FindOwners(columns, nghost, garray, &owners, owner, in));
   PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, owners, owner, in, &readers, &reader, &out));
   PetscCall(PetscSortMPIIntWithIntArray(readers, reader, out));
-  PetscCall(PetscMalloc4(owners + readers, &halo->rank, owners + readers + 1, &halo->first, owners + readers,
-                         &halo->last, owners + readers + 1, &halo->begin));
+  PetscCall(PetscMalloc5(owners + readers, &halo->rank, owners + readers + 1, &halo->first, owners + readers,
+                         &halo->last, owners + readers + 1, &halo->begin, owners + readers, &halo->from));
   halo->begin[0] = 0;
   for (PetscMPIInt i = 0, o = 0; i < owners || o < readers; halo->n++) {
     const PetscMPIInt k    = halo->n;
@@ -97,7 +124,8 @@ PetscErrorCode BAIHaloOfAll(MPI_Comm comm, PetscInt mine, PetscMPIInt tag, BAIHa
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(PetscMalloc1(size, &rows));
-  PetscCall(PetscMalloc4(size, &halo->rank, size, &halo->first, size, &halo->last, size + 1, &halo->begin));
+  PetscCall(
+    PetscMalloc5(size, &halo->rank, size, &halo->first, size, &halo->last, size + 1, &halo->begin, size, &halo->from));
   PetscCallMPI(MPI_Allgather(&mine, 1, MPIU_INT, rows, 1, MPIU_INT, comm));
   halo->begin[0] = 0;
   for (PetscMPIInt k = 0; k < size && mine; k++) {
@@ -105,6 +133,7 @@ PetscErrorCode BAIHaloOfAll(MPI_Comm comm, PetscInt mine, PetscMPIInt tag, BAIHa
     halo->rank[halo->n]      = k;
     halo->first[halo->n]     = 0;
     halo->last[halo->n]      = mine;
+    halo->from[halo->n]      = 0;
     halo->begin[halo->n + 1] = halo->begin[halo->n] + rows[k];
     halo->n++;
   }
@@ -147,35 +176,6 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists the numbers that are not negative without repetition, in the order of their first occurrence; list has room for
-   n numbers. Replaces each number by its index in the list, or by -1. Needs memory for all numbers from the least to the
-   largest one */
-static PetscErrorCode Unique(PetscInt n, PetscInt number[], PetscInt *count, PetscInt list[])
-{
-  PetscInt least = PETSC_MAX_INT, most = -1, *mark;
-
-  PetscFunctionBegin;
-  *count = 0;
-  for (PetscInt k = 0; k < n; k++) {
-    if (number[k] < 0) continue;
-    least = PetscMin(least, number[k]);
-    most  = PetscMax(most, number[k]);
-  }
-  if (most < 0) least = 0;
-  PetscCall(PetscCalloc1(most - least + 1, &mark)); /* index of each number in the list, plus 1 */
-  for (PetscInt k = 0; k < n; k++) {
-    PetscInt *to = number[k] < 0 ? NULL : &mark[number[k] - least];
-
-    if (to && !*to) {
-      list[*count] = number[k];
-      *to          = ++*count;
-    }
-    number[k] = to ? *to - 1 : -1;
-  }
-  PetscCall(PetscFree(mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Replaces each sent row k, and each ghost k, by the rows k * rows to k * rows + rows - 1 */
 PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
 {
@@ -192,36 +192,30 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
     halo->first[k] *= rows;
     halo->last[k] *= rows;
     halo->begin[k + 1] *= rows;
+    halo->from[k] *= rows;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the halo of the next level from the aggregates of sent rows, or -1, in the order of fine->row. An owner
-   numbers the aggregates that a peer will read, and tells it the number of each row; sent is overwritten by them. of
-   gets the ghost of the next level that each ghost belongs to, or -1. All peers must call it */
-PetscErrorCode BAIHaloCoarsen(BAIHalo *fine, MPI_Comm comm, PetscInt sent[], BAIHalo *halo, PetscInt of[])
+/* Creates the halo of the next level. The rows that peer k reads there are count[k] aggregates, and row has those for all
+   peers, one peer after the other. All peers must call it */
+PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, MPI_Comm comm, const PetscInt count[], const PetscInt row[],
+                              BAIHalo *halo)
 {
-  PetscInt count;
-
   PetscFunctionBegin;
   *halo = (BAIHalo){.n = fine->n, .tag = fine->tag};
-  PetscCall(PetscMalloc4(fine->n, &halo->rank, fine->n, &halo->first, fine->n, &halo->last, fine->n + 1, &halo->begin));
-  PetscCall(PetscMalloc1(fine->sends, &halo->row));
+  PetscCall(PetscMalloc5(fine->n, &halo->rank, fine->n, &halo->first, fine->n, &halo->last, fine->n + 1, &halo->begin,
+                         fine->n, &halo->from));
   PetscCall(PetscArraycpy(halo->rank, fine->rank, fine->n));
-  halo->begin[0] = 0;
   for (PetscMPIInt k = 0; k < fine->n; k++) {
     halo->first[k] = halo->sends;
-    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends));
-    halo->last[k] = halo->sends += count;
+    halo->last[k]  = halo->sends += count[k];
   }
-  PetscCall(BAIHaloExchange(fine, comm, sizeof(*sent), sent, of));
-  for (PetscMPIInt k = 0; k < fine->n; k++) {
-    halo->begin[k + 1] = halo->begin[k];
-    for (PetscInt g = fine->begin[k]; g < fine->begin[k + 1]; g++) {
-      if (of[g] >= 0) of[g] += halo->begin[k];
-      halo->begin[k + 1] = PetscMax(halo->begin[k + 1], of[g] + 1);
-    }
-  }
+  PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  PetscCall(PetscArraycpy(halo->row, row, halo->sends));
+  halo->begin[0] = 0;
+  PetscCall(TellPeers(halo, comm, halo->begin + 1));
+  for (PetscMPIInt k = 0; k < fine->n; k++) halo->begin[k + 1] += halo->begin[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

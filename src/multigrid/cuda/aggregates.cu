@@ -8,16 +8,24 @@ enum {
 };
 
 /* BAINumber() by a thread for each i */
-static __global__ void Number(int n, int rows, int fields, const int *from, int *to)
+static __global__ void Number(int n, BAINumbers how)
 {
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), k = fields ? i / rows % fields : i / rows;
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
-  if (i < n) to[i] = from ? from[k] : k;
+  if (i >= n) return;
+  const int k      = how.index ? how.index[i]
+         : how.fields          ? i / how.rows % how.fields
+                               : i / how.rows,
+            number = k < 0 ? -1 : how.add + (how.from ? how.from[k] : k);
+
+  if (how.to) how.to[i] = number;
+  if (how.mark && k >= 0) how.mark[k] = 1;
+  if (how.list && k >= 0) how.list[number] = k;
 }
 
-BAIStatus BAINumber(BAILevelsState state, int n, int rows, int fields, const int *from, int *to)
+BAIStatus BAINumber(BAILevelsState state, int n, const BAINumbers &how)
 {
-  Number<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, rows, fields, from, to);
+  Number<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, how);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -51,18 +59,21 @@ static __global__ void ListRows(int n, const int *aggregate, const int *first, i
   if (i < n) list[c < 0 ? first[n] + single[i] : first[c] + atomicSub(&count[c], 1) - 1] = i;
 }
 
-/* Sorts the rows of each aggregate, which are few: a thread for each row finds how many come before it */
-static __global__ void SortRows(int n, const int *aggregate, const int *list, BAIMembers to)
+/* Sorts the rows of each aggregate, which are few: a thread for each row finds how many come before it. member, unless
+   it is NULL, gets this number, less than BAI_SET */
+static __global__ void SortRows(int n, const int *aggregate, const int *list, BAIMembers to, int *member)
 {
   const int at = (int)(blockIdx.x * blockDim.x + threadIdx.x), row = at < n ? list[at] : 0,
             c = at < n ? aggregate[row] : -1, begin = c < 0 ? at : to.first[c], end = c < 0 ? at : to.first[c + 1];
   int before = begin;
 
   for (int k = begin; k < end; k++) before += list[k] < row;
-  if (at < n) to.row[before] = row;
+  if (at >= n) return;
+  to.row[before] = row;
+  if (member) member[row] = (before - begin) % BAI_SET;
 }
 
-BAIStatus BAIListAggregates(BAILevelsState state, BAIDeviceLevel *L)
+BAIStatus BAIListAggregates(BAILevelsState state, BAIDeviceLevel *L, int *member)
 {
   const int    n       = L->A.n;
   const size_t numbers = (size_t)n + 1;
@@ -83,7 +94,7 @@ BAIStatus BAIListAggregates(BAILevelsState state, BAIDeviceLevel *L)
   CountRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, count, single);
   BAITry(BAIScans(&state->s, 2, sums));
   ListRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, L->listed.first, count, single, list);
-  SortRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, list, L->listed);
+  SortRows<<<rows, THREADS, 0, state->s.stream>>>(n, L->aggregate, list, L->listed, member);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

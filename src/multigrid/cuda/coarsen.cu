@@ -63,7 +63,8 @@ static BAIStatus AggregateBoxes(BAILevelsState state, bool alone, BAIDeviceLevel
   }
   FillBoxes<<<BAIGrid(m, THREADS), THREADS, 0, stream>>>(boxes, L->A, L->aggregate, L->listed);
   CUDATry(cudaGetLastError());
-  return state->field ? BAINumber(state, m, 1, (int)state->p.fields, NULL, state->field) : BAIStatusOf(BAI_OK);
+  return state->field ? BAINumber(state, m, {.rows = 1, .fields = (int)state->p.fields, .to = state->field})
+                      : BAIStatusOf(BAI_OK);
 }
 
 /* A matching of a matrix. If rows is not NULL, the host does not know the numbers of its rows and entries: the last
@@ -421,7 +422,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
     BAITry(Match(state, C->A, pass && few ? p.rows : NULL, !pass ? 1 + !(level + state->p.above) : 0, last, &p));
     BAITry(TakePairs(state, C->A.n, L, to, last, &p));
     L->m = n;
-    if (last && !state->p.modes) BAITry(BAIListAggregates(state, L)); /* before the host waits */
+    if (last && !state->p.modes) BAITry(BAIListAggregates(state, L, NULL)); /* before the host waits */
     if (!few || last) BAITry(BAIDownload(&state->s, 1, p.rows, &L->m));
     if (!L->m || last) break;
     BAITry(Aggregated(state, *C, L->m, to, {NULL, p.listed, NULL, 1, 2}, false, few, next));
@@ -480,7 +481,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   p.first /= rows;
   p.all /= rows;
   BAITry(room.Get(state, (size_t)n, &point));
-  BAITry(BAINumber(state, n, rows, 0, NULL, point));
+  BAITry(BAINumber(state, n, {.rows = rows, .to = point}));
   BAITry(Aggregated(state, *L, n / rows, point, {NULL, NULL, NULL, 1, rows}, true, false, points));
   points->aggregate = point;
   points->grid      = L->grid;
@@ -491,7 +492,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   L->m    = points->m;
   L->most = points->most * rows;
   BAIDropList(state, points);
-  return BAINumber(state, n, rows, 0, point, L->aggregate);
+  return BAINumber(state, n, {.rows = rows, .from = point, .to = L->aggregate});
 }
 
 /* The operations Aggregate and Product of ../ops.def */
@@ -511,44 +512,49 @@ BAIStatus BAIDeviceAggregate(BAILevelsState state, BAIInt *count)
   BAITry(BAIKeep(state, n, &L->aggregate));
   if (state->p.like) BAITry(AggregateLike(state, level, L));
   else BAITry(state->p.modes ? AggregatePoints(state, level, L) : AggregateRows(state, level, L));
-  if (L->m && !L->listed.first) BAITry(BAIListAggregates(state, L));
+  if (L->m && !L->listed.first) BAITry(BAIListAggregates(state, L, NULL));
   if (state->p.modes && L->m) BAITry(BAIDeviceOrthonormalize(state, L));
   *count = L->m;
   return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
-/* Sets the aggregates of ghosts, and their rows of P */
-static BAIStatus TakeGhosts(BAILevelsState state, BAIDeviceLevel *L, BAIInt ghosts, const BAIInt *aggregate,
-                            const BAIScalar *P)
+/* Sets the aggregates of ghosts, their numbers in these, and their rows of P */
+static BAIStatus TakeGhosts(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsGhosts *ghosts)
 {
-  const size_t     n = (size_t)L->A.ghosts, modes = (size_t)state->p.modes;
-  std::vector<int> of(2 * n), members((size_t)ghosts);
+  const size_t   n = (size_t)L->A.ghosts, modes = (size_t)state->p.modes;
+  const int     *of   = static_cast<const int *>(ghosts->aggregate);
+  BAIDeviceLevel list = {};
 
-  L[1].A.ghosts = (int)BAIRowsOfNext(ghosts, state->p.modes);
+  L[1].A.ghosts = (int)BAIRowsOfNext(ghosts->count, state->p.modes);
   if (!n || !L->A.n || !L->m) return BAIStatusOf(BAI_OK);
-  for (size_t g = 0; g < n; g++) {
-    of[g]     = aggregate[g] < 0 ? -1 : L->m + (int)aggregate[g];
-    of[n + g] = aggregate[g] < 0 ? 0 : members[(size_t)aggregate[g]]++ % BAI_SET;
-  }
   BAITry(BAIKeep(state, 2 * n, &L->ghost));
   L->member = L->ghost + n;
-  CUDATry(cudaMemcpyAsync(L->ghost, of.data(), of.size() * sizeof(int), cudaMemcpyHostToDevice, state->s.stream));
+  for (int p = 0; p < ghosts->peers; p++) {
+    const BAIInt begin = ghosts->begin[p], own = ghosts->begin[p + 1] - begin;
+
+    if (own)
+      BAITry(BAINumber(state, (int)own, {.index = of + begin, .add = (int)ghosts->next[p], .to = L->ghost + begin}));
+  }
+  list.A.n       = (int)n;
+  list.aggregate = L->ghost;
+  BAITry(BAIListAggregates(state, &list, L->member));
+  BAIDropList(state, &list);
+  BAITry(BAINumber(state, (int)n, {.index = L->ghost, .add = L->m, .to = L->ghost}));
   if (modes)
-    CUDATry(cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, P, n * modes * sizeof(*P), cudaMemcpyHostToDevice,
-                            state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+    CUDATry(cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, ghosts->P, n * modes * sizeof(*L->P),
+                            cudaMemcpyDeviceToDevice, state->s.stream));
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+BAIStatus BAIDeviceProduct(BAILevelsState state, const BAILevelsGhosts *ghosts)
 {
   BAIDeviceLevel *L = BAIDeviceLast(state), *next = L + 1;
 
   if (!state->kept) {
-    if (BAIRowsOfNext((int64_t)L->m + ghosts, state->p.modes) > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+    if (BAIRowsOfNext((int64_t)L->m + ghosts->count, state->p.modes) > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
     next->grid = L->next;
     BAINextModes(state);
-    BAITry(TakeGhosts(state, L, ghosts, aggregate, P));
+    BAITry(TakeGhosts(state, L, ghosts));
   }
   state->levels++;
   if (!L->A.n || !L->m) return BAIStatusOf(BAI_OK);

@@ -17,24 +17,24 @@ BAIStatus BAIDeviceListen(BAILevelsState state)
   return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
 }
 
-/* BAIDevicePick() for rows of width words */
-static __global__ void Pick(long long words, int width, const int *row, const unsigned *from, unsigned *to)
+/* BAIDeviceCopyRows() for rows of width words */
+static __global__ void CopyRows(long long words, int width, const int *row, const unsigned *from, unsigned *to)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (k < words) to[k] = from[row[k / width] * (long long)width + k % width];
 }
 
-BAIStatus BAIDevicePick(BAILevelsState state, size_t n, const int *row, size_t size, const void *from, void *to)
+BAIStatus BAIDeviceCopyRows(BAILevelsState state, size_t n, const int *row, size_t size, const void *from, void *to)
 {
   const int       width = (int)(size / sizeof(unsigned));
   const long long words = (long long)n * width;
 
   if (!n) return BAIStatusOf(BAI_OK);
-  Pick<<<BAIGrid(words, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, 0, state->s.stream>>>(words, width, row,
-                                                                                     static_cast<const unsigned *>(
-                                                                                       from),
-                                                                                     static_cast<unsigned *>(to));
+  CopyRows<<<BAIGrid(words, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, 0, state->s.stream>>>(words, width, row,
+                                                                                         static_cast<const unsigned *>(
+                                                                                           from),
+                                                                                         static_cast<unsigned *>(to));
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -43,16 +43,11 @@ BAIStatus BAIDevicePick(BAILevelsState state, size_t n, const int *row, size_t s
 static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsShared *shared)
 {
   const size_t n = (size_t)shared->sends, size = BAISizeOfNumbers(state);
-  BAIRoom      room;
-  int         *row;
 
   L->halo        = {};
   L->halo.all    = (int)shared->all;
   L->halo.ghosts = (int)shared->ghosts;
   L->halo.sends  = (int)shared->sends;
-  L->halo.sent   = malloc((n + 1) * size);
-  L->halo.got    = malloc(((size_t)shared->ghosts + 1) * size);
-  if (!L->halo.sent || !L->halo.got) return BAIStatusOf(BAI_ERR_MEMORY);
   if (!n) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &L->halo.place));
   BAITry(BAICUDAAllocate(&state->s, n * size, &L->halo.packed));
@@ -60,29 +55,8 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
     CUDATry(cudaMemcpyAsync(L->halo.place, L->place, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
     return BAIStatusOf(BAI_OK);
   }
-  BAITry(room.Get(state, n, &row));
-  BAITry(BAINarrow(state, n, shared->row, row));
-  return BAIDevicePick(state, n, row, sizeof(int), L->place, L->halo.place);
-}
-
-/* Takes the rows that are sent for the exchange of vectors in the caller's ordering */
-static BAIStatus TakeVector(BAILevelsState state, const BAILevelsShared *shared)
-{
-  const size_t n = (size_t)shared->sends;
-
-  state->vector        = {};
-  state->vector.ghosts = (int)shared->ghosts;
-  state->vector.sends  = (int)n;
-  BAITry(BAIKeep(state, n, &state->vector.place));
-  return BAINarrow(state, n, shared->row, state->vector.place);
-}
-
-void BAIDeviceFreeHalos(BAILevelsState state)
-{
-  for (int l = 0; l < BAI_LEVELS_MOST; l++) {
-    free(state->level[l].halo.sent);
-    free(state->level[l].halo.got);
-  }
+  BAITry(BAIDeviceSentRows(state, L, shared));
+  return BAIDeviceCopyRows(state, n, L->sent, sizeof(int), L->place, L->halo.place);
 }
 
 BAIStatus BAIDeviceTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
@@ -98,7 +72,10 @@ BAIStatus BAIDeviceTakeRanks(BAILevelsState state, const BAILevelsRanks *ranks)
     BAITry(TakeSends(state, L, &ranks->level[l]));
     if (!L->A.n) BAITry(BAICUDAAllocate(&state->s, (size_t)L->halo.ghosts * size, &L->x));
   }
-  BAITry(TakeVector(state, &ranks->level[0]));
+  state->vector        = {}; /* the rows in the caller's ordering */
+  state->vector.ghosts = (int)ranks->level[0].ghosts;
+  state->vector.sends  = (int)ranks->level[0].sends;
+  state->vector.place  = state->level[0].sent;
   if (!ranks->next) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(&state->s, ((size_t)last->A.n + (size_t)last->halo.ghosts) * size, &last->b));
   if (state->p.modes) BAITry(BAICUDAAllocate(&state->s, (size_t)last->A.n * size, &last->x));
@@ -360,22 +337,15 @@ BAIStatus BAIDeviceExchangeVector(BAILevelsState state, bool single, const void 
   return Directly(state, single ? SINGLE_BY_NATIVE : NATIVE, state->vector, x, state->between.x, done);
 }
 
-/* Sends x of the rows that others read by the caller's exchange(), through host memory. Waits for the device before it,
-   if there are such rows; what arrives is copied to ghosts in stream order, or dropped if x is NULL */
-static BAIStatus ThroughHost(BAILevelsState state, int level, const void *x, void *ghosts)
+/* Sends x of the rows that others read by the caller's exchange() */
+static BAIStatus ByCaller(BAILevelsState state, int level, const void *x, void *ghosts)
 {
-  const BAIDeviceHalo &h      = state->level[level].halo;
-  const size_t         size   = BAISizeOfNumbers(state);
-  cudaStream_t         stream = state->s.stream;
+  const BAIDeviceHalo &h    = state->level[level].halo;
+  const size_t         size = BAISizeOfNumbers(state);
 
-  if (h.sends) {
-    BAITry(BAIDevicePick(state, (size_t)h.sends, h.place, size, x, h.packed));
-    CUDATry(cudaMemcpyAsync(h.sent, h.packed, (size_t)h.sends * size, cudaMemcpyDeviceToHost, stream));
-    CUDATry(cudaStreamSynchronize(stream));
-  }
-  if (state->ranks.exchange(state->ranks.context, level, size, h.sent, h.got)) return BAIDeviceGivenUp();
-  if (h.ghosts && x) CUDATry(cudaMemcpyAsync(ghosts, h.got, (size_t)h.ghosts * size, cudaMemcpyHostToDevice, stream));
-  return BAIStatusOf(BAI_OK);
+  if (h.sends) BAITry(BAIDeviceCopyRows(state, (size_t)h.sends, h.place, size, x, h.packed));
+  return state->ranks.exchange(state->ranks.context, level, size, h.packed, ghosts) ? BAIDeviceGivenUp()
+                                                                                    : BAIStatusOf(BAI_OK);
 }
 
 /* A rank without rows of a level may have ghosts there, with room for them in x */
@@ -386,7 +356,7 @@ BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int 
 
   if (!L.halo.sends && !L.halo.ghosts) return BAIStatusOf(BAI_OK);
   return L.halo.peers ? Directly(state, state->single ? SINGLE : NATIVE, L.halo, x, ghosts, done)
-                      : ThroughHost(state, level, x, ghosts);
+                      : ByCaller(state, level, x, ghosts);
 }
 
 /* Copies b of this rank, n rows by places, to rest from number first on, in native precision, and then of other

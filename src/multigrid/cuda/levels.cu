@@ -12,7 +12,6 @@ static void Destroy(BAILevelsState state)
   if (state->aside) (void)cudaStreamDestroy(state->aside);
   BAIPinnedRestore(state->told);
   BAIChipDestroy(&state->chip);
-  BAIDeviceFreeHalos(state);
   BAIContextClose(&state->s);
   free(state);
 }
@@ -75,7 +74,7 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
   if (p->fields == 1 || state->kept) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &state->field));
   return p->field && !p->given ? BAINarrow(state, n, p->field, state->field)
-                               : BAINumber(state, (int)n, 1, (int)p->fields, NULL, state->field);
+                               : BAINumber(state, (int)n, {.rows = 1, .fields = (int)p->fields, .to = state->field});
 }
 
 /* Stores the levels of the cycle by places, or their new values, and looks at the fit of all aggregates;
@@ -139,6 +138,7 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
     state->p.aggregate      = NULL;
     BAIDeviceLast(state)->m = 0;
     BAIFreeModes(state);
+    for (int a = 0; a < BAI_ARRAYS; a++) BAIDeviceFreePicked(state, (BAILevelsArray)a);
     if (state->field) BAIDrop(state, (size_t)state->level[0].A.n, &state->field);
     BAITryStage(&state->p, BAI_STAGE_FILL, BAIDeviceOrder(state));
     if (ranks) {
@@ -167,71 +167,6 @@ BAIStatus BAIDeviceTakeValues(BAILevelsState state, const BAIMatrix *matrix, con
   BAITry(status);
   return state->chip.on ? BAIChipUpdateValues(&state->chip, &state->level[0].A, state->info.hermitian)
                         : BAIStatusOf(BAI_OK);
-}
-
-/* Copies n indices to the host, where they are of type BAIInt */
-static BAIStatus Download(BAILevelsState state, size_t n, const int *from, BAIInt *to)
-{
-  const bool       as_it_is = sizeof(BAIInt) == sizeof(int);
-  std::vector<int> narrow(as_it_is ? 0 : n);
-
-  BAITry(BAIDownload(&state->s, n, from, as_it_is ? reinterpret_cast<int *>(to) : narrow.data()));
-  for (size_t k = 0; k < narrow.size(); k++) to[k] = (BAIInt)narrow[k];
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Copies the modes of n rows of the last level to the host, where they are contiguous */
-static BAIStatus GetModes(BAILevelsState state, size_t n, BAIScalar *to)
-{
-  const BAILevelModes   &from  = state->mode;
-  const size_t           modes = (size_t)state->p.modes;
-  std::vector<BAIScalar> all(from.rows * modes);
-
-  CUDATry(cudaMemcpyAsync(all.data(), from.mode, all.size() * sizeof(*to), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < modes; k++) to[i * modes + k] = all[i * (size_t)from.row_step + k * (size_t)from.mode_step];
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BAIInt count, const BAIInt *row, void *to)
-{
-  const BAIDeviceLevel *L     = &state->level[level];
-  const size_t          modes = (size_t)state->p.modes, n = (size_t)count;
-  const struct {
-    const void *from;
-    size_t      size;    /* bytes of a row */
-    bool        numbers; /* 32 bits on the device, which the caller may have in 64 */
-  } of[] = {
-    {L->aggregate,      sizeof(int),               true },
-    {state->field,      sizeof(int),               true },
-    {state->mode.mode,  modes * sizeof(BAIScalar), false},
-    {L->P,              modes * sizeof(BAIScalar), false},
-    {state->sides.side, sizeof(BAILevelsSide),     false}
-  };
-  const void  *from = of[array].from;
-  const size_t size = of[array].size;
-  BAIRoom      rooms[2];
-  int         *rows;
-  char        *picked;
-
-  if (!n) return BAIStatusOf(BAI_OK);
-  if (array == BAI_ARRAY_MODES) return GetModes(state, n, static_cast<BAIScalar *>(to));
-  if (!from) { /* a level without aggregates */
-    memset(to, 0, n * size);
-    return BAIStatusOf(BAI_OK);
-  }
-  if (row) {
-    BAITry(rooms[0].Get(state, n, &rows));
-    BAITry(rooms[1].Get(state, n * size, &picked));
-    BAITry(BAINarrow(state, n, row, rows));
-    BAITry(BAIDevicePick(state, n, rows, size, from, picked));
-    from = picked;
-  }
-  if (of[array].numbers) return Download(state, n, static_cast<const int *>(from), static_cast<BAIInt *>(to));
-  CUDATry(cudaMemcpyAsync(to, from, n * size, cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(BAI_OK);
 }
 
 /* Lets b and x refer to copies of the caller's vectors that kernels can read, if necessary, and b to a copy of -b if

@@ -93,11 +93,27 @@ typedef struct {
   const BAIAlikeRow    *of;
 } BAIAlikeRows;
 
+/* How to give numbers to things i: k is index[i], or if index is NULL i/rows, modulo fields if that is not 0; its number
+   is add + from[k], or add + k if from is NULL, or -1 if k is negative. Of the others, those that are not NULL: to[i]
+   gets the number; mark[k] gets 1, and list[number] gets k, unless k is negative */
+typedef struct {
+  const int *index;
+  int        rows, fields;
+  const int *from;
+  int        add;
+  int       *to, *mark, *list;
+} BAINumbers;
+
+/* Entries of an array that are exchanged, see BAILevelsPick() */
+typedef struct {
+  char  *sent, *ghost;
+  size_t sent_bytes, ghost_bytes;
+} BAIPicked;
+
 typedef struct {
   int   all, ghosts, sends; /* global number of rows; ghosts; own rows whose x others read */
-  int  *place;              /* places of these rows, on the device */
+  int  *place;              /* places of these rows */
   void *packed;             /* their x */
-  void *sent, *got;         /* their x, and x of ghosts, on the host */
   /* If ranks write to each other's memory: */
   int               peers; /* 0 if they do not */
   const BAIFarPeer *peer;
@@ -142,6 +158,7 @@ typedef struct {
   /* number of the aggregate of each ghost as a column of the next level, or -1; its number among the ghosts of this
      aggregate, less than BAI_SET */
   int *ghost, *member;
+  int *sent;        /* rows that other ranks read; NULL: they are not known yet */
   int *row, *place; /* row at each place, and place of each row */
   int *child, *first, *block_aggregate, *slice, *out_first, *out_j;
   /* blocks: hashes of what they store; NULL: equal blocks are not looked for */
@@ -236,7 +253,8 @@ struct BAILevelsState_ {
   bool           merged; /* the finest matrix is a copy, which includes the entries of ghosts */
   int           *field;  /* during set-up: field of each row of the last level */
   BAISides       sides;  /* data for the overcorrection of its matrix */
-  BAILevelsRanks ranks;  /* communication in a cycle */
+  BAIPicked      picked[BAI_ARRAYS];
+  BAILevelsRanks ranks; /* communication in a cycle */
   unsigned      *arrived;
   int           *stalled; /* set if a wait timed out */
   BAIRows        own;     /* finest matrix of the caller for BAILevelsSolve(): own columns */
@@ -306,13 +324,13 @@ BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIRows &, const BAINumbering &, 
 BAIStatus BAIFitGrids(BAILevelsState, int first, int end);
 BAIStatus BAIFitLook(BAILevelsState, int count);
 BAIStatus BAIFitCompare(BAILevelsState, int count, const BAIPlaced *found);
-/* aggregates.cu: to[i] = k for i < n, or from[k] if from is not NULL, where k is i/rows, modulo fields if that is not
-   0; copy n numbers from the host as 32-bit ones */
-BAIStatus BAINumber(BAILevelsState, int n, int rows, int fields, const int *from, int *to);
+/* aggregates.cu: give numbers to n things; copy n numbers from the host as 32-bit ones */
+BAIStatus BAINumber(BAILevelsState, int n, const BAINumbers &);
 BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
-/* List the rows of each aggregate of a level by number, whether or not m is known; free this list; return it, or once
-   rows are numbered by places the list by places */
-BAIStatus  BAIListAggregates(BAILevelsState, BAIDeviceLevel *);
+/* List the rows of each aggregate of a level by number, whether or not m is known, and unless member is NULL, store the
+   number of each row in its aggregate, less than BAI_SET; free this list; return it, or once rows are numbered by places
+   the list by places */
+BAIStatus  BAIListAggregates(BAILevelsState, BAIDeviceLevel *, int *member);
 void       BAIDropList(BAILevelsState, BAIDeviceLevel *);
 BAIMembers BAIMembersOf(BAILevelsState, const BAIDeviceLevel *);
 /* galerkin.cu: make the matrix of a level's aggregates, or its new values; and in sides, unless it is NULL, the data
@@ -354,11 +372,13 @@ BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, void 
    prolongs x after it */
 BAIStatus BAIFindTail(BAILevelsState);
 BAIStatus BAIDeviceTail(BAILevelsState, int l, const int *done);
-/* exchange.cu: take the exchanges of ranks in a cycle; free them */
+/* sent.cu: set L->sent; free what Pick has returned for an array */
+BAIStatus BAIDeviceSentRows(BAILevelsState, BAIDeviceLevel *L, const BAILevelsShared *);
+void      BAIDeviceFreePicked(BAILevelsState, BAILevelsArray);
+/* exchange.cu: take the exchanges of ranks in a cycle */
 BAIStatus BAIDeviceTakeRanks(BAILevelsState, const BAILevelsRanks *);
-void      BAIDeviceFreeHalos(BAILevelsState);
 /* to[k] = from[row[k]] for n rows of size bytes, a multiple of 4 */
-BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
+BAIStatus BAIDeviceCopyRows(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
 /* Allocate memory in which kernels report to the host. Exchange x of ghosts, which is behind x of the rows of a level,
    or for vectors in the caller's ordering, native or if single in single precision, in state->between.x, if ranks write
    to each other's memory. All ranks exchange together, unless done is not NULL and *done not 0 */

@@ -46,21 +46,11 @@ BAIStatus BAISidesSoften(BAILevelsState state, const BAILevelsSide *ghost, BAISi
   return BAIStatusOf(BAI_OK);
 }
 
-/* The operation Soften of ../ops.def. If there are ghosts, and side with the data for their overcorrection, the host
-   waits until it has been copied; otherwise all work is in stream order */
+/* The operation Soften of ../ops.def */
 BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
 {
-  BAIDeviceLevel *L = BAIDeviceLast(state);
-  const size_t    n = (size_t)L->A.ghosts;
-  BAIRoom         room;
-  BAILevelsSide  *ghost = NULL;
+  const BAIDeviceLevel *L = BAIDeviceLast(state);
 
-  if (!L->A.n) return BAIDeviceAside(state);
-  if (n && side && state->sides.side) {
-    BAITry(room.Get(state, n, &ghost));
-    CUDATry(cudaMemcpyAsync(ghost, side, n * sizeof(*side), cudaMemcpyHostToDevice, state->s.stream));
-    CUDATry(cudaStreamSynchronize(state->s.stream));
-  }
-  BAITry(BAISidesSoften(state, ghost, &state->sides, L->A));
+  if (L->A.n) BAITry(BAISidesSoften(state, side, &state->sides, L->A));
   return BAIDeviceAside(state);
 }

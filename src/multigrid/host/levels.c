@@ -17,6 +17,7 @@ static void Destroy(BAILevelsState state)
   free(state->field);
   BAIHostFreeModes(state);
   BAIHostFreeSides(&state->sides);
+  for (int a = 0; a < BAI_ARRAYS; a++) BAIHostFreePicked(state, (BAILevelsArray)a);
   free(state->inverse);
   free(state);
 }
@@ -73,23 +74,25 @@ BAIStatus BAIHostTakeValues(BAILevelsState state, const BAIMatrix *matrix, const
 }
 
 /* Sets the aggregates of ghosts, and their rows of P */
-static BAIStatus TakeGhosts(BAILevelsState state, BAIHostLevel *L, BAIInt ghosts, const BAIInt *aggregate,
-                            const BAIScalar *P)
+static BAIStatus TakeGhosts(BAILevelsState state, BAIHostLevel *L, const BAILevelsGhosts *ghosts)
 {
-  const size_t modes = (size_t)state->p.modes;
+  const size_t        modes = (size_t)state->p.modes;
+  const BAIInt *const of    = ghosts->aggregate;
 
   BAI_KEEP(L->ghost, L->A.ghosts);
-  for (BAIInt g = 0; g < L->A.ghosts; g++) L->ghost[g] = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
-  if (L->P && P) memcpy(L->P + (size_t)L->A.n * modes, P, (size_t)L->A.ghosts * modes * sizeof(*P));
-  L[1].A.ghosts = ghosts * BAIColumnsOfP(state->p.modes);
+  for (int p = 0; p < ghosts->peers; p++)
+    for (BAIInt g = ghosts->begin[p]; g < ghosts->begin[p + 1]; g++)
+      L->ghost[g] = of[g] < 0 ? -1 : L->m + ghosts->next[p] + of[g];
+  if (L->P && ghosts->P) memcpy(L->P + (size_t)L->A.n * modes, ghosts->P, (size_t)L->A.ghosts * modes * sizeof(*L->P));
+  L[1].A.ghosts = ghosts->count * BAIColumnsOfP(state->p.modes);
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+BAIStatus BAIHostProduct(BAILevelsState state, const BAILevelsGhosts *ghosts)
 {
   BAIHostLevel *L = BAIHostLast(state);
 
-  if (!state->kept) BAITry(TakeGhosts(state, L, ghosts, aggregate, P));
+  if (!state->kept) BAITry(TakeGhosts(state, L, ghosts));
   const BAIInt columns = L[1].A.ghosts;
 
   BAITry(
@@ -116,6 +119,7 @@ static void FreeMade(BAILevelsState state)
 {
   BAIRows *A = &state->level[0].A;
 
+  for (int a = 0; a < BAI_ARRAYS; a++) BAIHostFreePicked(state, (BAILevelsArray)a);
   free(state->field);
   state->field       = NULL;
   state->p.field     = NULL;
@@ -153,28 +157,6 @@ BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks, const
   }
   BAITryStage(p, BAI_STAGE_FACTOR, BAIHostInvert(state));
   FreeMade(state);
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIHostGet(BAILevelsState state, BAILevelsArray array, int level, BAIInt count, const BAIInt *row, void *to)
-{
-  const BAIHostLevel *L     = &state->level[level];
-  const size_t        modes = (size_t)state->p.modes;
-  const struct {
-    const void *from;
-    size_t      size; /* bytes of a row */
-  } of[] = {
-    [BAI_ARRAY_AGGREGATE] = {L->aggregate,      sizeof(BAIInt)           },
-    [BAI_ARRAY_FIELD]     = {state->field,      sizeof(BAIInt)           },
-    [BAI_ARRAY_MODES]     = {state->mode,       modes * sizeof(BAIScalar)},
-    [BAI_ARRAY_P]         = {L->P,              modes * sizeof(BAIScalar)},
-    [BAI_ARRAY_SIDE]      = {state->sides.side, sizeof(BAILevelsSide)    }
-  };
-  const char  *from = of[array].from;
-  const size_t size = of[array].size;
-
-  if (!row && count) memcpy(to, from, (size_t)count * size);
-  for (BAIInt k = 0; k < count && row; k++) memcpy((char *)to + (size_t)k * size, from + (size_t)row[k] * size, size);
   return BAIStatusOf(BAI_OK);
 }
 

@@ -36,6 +36,11 @@ typedef struct {
   BAIScalar *sent; /* x of these places */
 } BAIHostLevel;
 
+/* Entries of an array that are exchanged, see BAILevelsPick() */
+typedef struct {
+  void *sent, *ghost;
+} BAIPicked;
+
 struct BAILevelsState_ {
   BAILevelsParameters p;
   BAILevelsInfo       info; /* properties of the matrix, see BAITakeFindings() */
@@ -52,6 +57,7 @@ struct BAILevelsState_ {
   BAIScalar *mode, *next_mode; /* modes on the last level, n x modes, and on the next one */
   BAIInt    *field;            /* field of each row of the last level */
   BAISides   sides;            /* data for the overcorrection of the last level */
+  BAIPicked  picked[BAI_ARRAYS];
   /* Of several ranks: */
   BAILevelsRanks ranks;    /* communication in a cycle */
   int            given_up; /* a function of the caller has failed */
@@ -126,6 +132,8 @@ BAIStatus BAIHostFits(BAILevelsState, int level);
 BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
 BAIStatus BAIHostPlace(BAILevelsState, BAIHostLevel *, int values_only);
 BAIStatus BAIHostInvert(BAILevelsState);
+/* sent.c: free what Pick has returned for an array */
+void BAIHostFreePicked(BAILevelsState, BAILevelsArray);
 /* exchange.c: take the exchanges of ranks for the levels of the cycle, when rows have places: *ranks is copied, except
    the array level, so the rest that it refers to must outlive the levels; allocates b and x of the level that the
    caller solves. Exchange x of ghosts; let the caller solve the last level */

@@ -1,0 +1,158 @@
+/* Rows that other ranks read, during set-up on a device: their entries of an array, and numbers of their aggregates */
+#include "levels.h"
+#include "../../common/cuda/scan.h"
+#include <vector>
+
+/* An array on the device, and how its entries go to the host */
+struct ArrayOnDevice {
+  const void *from;    /* NULL: the level has no aggregates */
+  size_t      size;    /* bytes of a row */
+  bool        numbers; /* of 32 bits, which the host may have in 64 */
+};
+
+static ArrayOnDevice ArrayOf(BAILevelsState state, BAILevelsArray array, int level)
+{
+  const BAIDeviceLevel *L     = &state->level[level];
+  const size_t          modes = (size_t)state->p.modes;
+  const ArrayOnDevice   of[]  = {
+       {L->aggregate,      sizeof(int),               true },
+       {state->field,      sizeof(int),               true },
+       {state->mode.mode,  modes * sizeof(BAIScalar), false},
+       {L->P,              modes * sizeof(BAIScalar), false},
+       {state->sides.side, sizeof(BAILevelsSide),     false}
+  };
+
+  return of[array];
+}
+
+/* Copies n indices to the host, where they are of type BAIInt */
+static BAIStatus Download(BAILevelsState state, size_t n, const int *from, BAIInt *to)
+{
+  const bool       as_it_is = sizeof(BAIInt) == sizeof(int);
+  std::vector<int> narrow(as_it_is ? 0 : n);
+
+  BAITry(BAIDownload(&state->s, n, from, as_it_is ? reinterpret_cast<int *>(to) : narrow.data()));
+  for (size_t k = 0; k < narrow.size(); k++) to[k] = (BAIInt)narrow[k];
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Copies the modes of n rows of the last level to the host, where they are contiguous */
+static BAIStatus GetModes(BAILevelsState state, size_t n, BAIScalar *to)
+{
+  const BAILevelModes   &from  = state->mode;
+  const size_t           modes = (size_t)state->p.modes;
+  std::vector<BAIScalar> all(from.rows * modes);
+
+  BAITry(BAIDownload(&state->s, all.size(), from.mode, all.data()));
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < modes; k++) to[i * modes + k] = all[i * (size_t)from.row_step + k * (size_t)from.mode_step];
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The operations Get, Pick and Number of ../ops.def */
+BAIStatus BAIDeviceGet(BAILevelsState state, BAILevelsArray array, int level, BAIInt count, void *to)
+{
+  const ArrayOnDevice a = ArrayOf(state, array, level);
+  const size_t        n = (size_t)count;
+
+  if (!n) return BAIStatusOf(BAI_OK);
+  if (array == BAI_ARRAY_MODES) return GetModes(state, n, static_cast<BAIScalar *>(to));
+  if (!a.from) {
+    memset(to, 0, n * a.size);
+    return BAIStatusOf(BAI_OK);
+  }
+  if (a.numbers) return Download(state, n, static_cast<const int *>(a.from), static_cast<BAIInt *>(to));
+  return BAIDownload(&state->s, n * a.size, static_cast<const char *>(a.from), static_cast<char *>(to));
+}
+
+void BAIDeviceFreePicked(BAILevelsState state, BAILevelsArray array)
+{
+  BAIPicked *picked = &state->picked[array];
+
+  BAIDrop(state, picked->sent_bytes, &picked->sent);
+  BAIDrop(state, picked->ghost_bytes, &picked->ghost);
+}
+
+BAIStatus BAIDeviceSentRows(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsShared *shared)
+{
+  const size_t n = (size_t)shared->sends;
+
+  if (L->sent || !n) return BAIStatusOf(BAI_OK);
+  BAITry(BAIKeep(state, n, &L->sent));
+  return BAINarrow(state, n, shared->row, L->sent);
+}
+
+BAIStatus BAIDevicePick(BAILevelsState state, BAILevelsArray array, int level, const BAILevelsShared *shared,
+                        size_t *size, void **sent, void **ghost)
+{
+  const ArrayOnDevice a      = ArrayOf(state, array, level);
+  BAIPicked          *picked = &state->picked[array];
+
+  BAIDeviceFreePicked(state, array);
+  *size               = a.size;
+  picked->sent_bytes  = (size_t)shared->sends * a.size;
+  picked->ghost_bytes = (size_t)shared->ghosts * a.size;
+  BAITry(BAIKeep(state, picked->sent_bytes, &picked->sent));
+  BAITry(BAIKeep(state, picked->ghost_bytes, &picked->ghost));
+  *sent  = picked->sent;
+  *ghost = picked->ghost;
+  if (!shared->sends) return BAIStatusOf(BAI_OK);
+  if (!a.from) {
+    CUDATry(cudaMemsetAsync(*sent, 0, picked->sent_bytes, state->s.stream));
+    return BAIStatusOf(BAI_OK);
+  }
+  BAITry(BAIDeviceSentRows(state, &state->level[level], shared));
+  return BAIDeviceCopyRows(state, (size_t)shared->sends, state->level[level].sent, a.size, a.from, *sent);
+}
+
+/* Copies the lists of aggregates that peers read, which begin at first[], to one list without gaps, which becomes the
+   rows of the next level that are sent, and to the host */
+static BAIStatus TakeLists(BAILevelsState state, int peers, const BAIInt *first, const int *found, const int *list,
+                           BAIInt *count, BAIInt *row)
+{
+  BAIDeviceLevel  *next = BAIDeviceLast(state) + 1;
+  std::vector<int> counts((size_t)peers);
+  size_t           all = 0, to = 0;
+
+  BAITry(BAIDownload(&state->s, counts.size(), found, counts.data()));
+  for (const int n : counts) all += (size_t)n;
+  BAITry(BAIKeep(state, all, &next->sent));
+  for (int p = 0; p < peers; to += (size_t)counts[(size_t)p++]) {
+    const size_t n = (size_t)counts[(size_t)p];
+
+    count[p] = (BAIInt)n;
+    if (n)
+      CUDATry(
+        cudaMemcpyAsync(next->sent + to, list + first[p], n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
+  }
+  BAITry(Download(state, all, next->sent, row));
+  if (state->p.modes) BAIDrop(state, all, &next->sent); /* an aggregate becomes several rows */
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceNumber(BAILevelsState state, int peers, const BAIInt *first, const BAIInt *last, void *sent,
+                          BAIInt *count, BAIInt *row)
+{
+  const size_t m      = (size_t)BAIDeviceLast(state)->m;
+  int *const   number = static_cast<int *>(sent);
+  BAIRoom      rooms[3];
+  int         *before, *list, *found; /* before: marks of aggregates, and then how many marked ones come before */
+
+  if (!peers) return BAIStatusOf(BAI_OK);
+  BAITry(rooms[0].Get(state, m + 1, &before));
+  BAITry(rooms[1].Get(state, (size_t)last[peers - 1], &list));
+  BAITry(rooms[2].Get(state, (size_t)peers, &found));
+  CUDATry(cudaMemsetAsync(found, 0, (size_t)peers * sizeof(*found), state->s.stream));
+  for (int p = 0; p < peers; p++) {
+    const int n  = (int)(last[p] - first[p]);
+    int      *of = number + first[p];
+
+    if (!n) continue;
+    CUDATry(cudaMemsetAsync(before, 0, (m + 1) * sizeof(*before), state->s.stream));
+    BAITry(BAINumber(state, n, {.index = of, .mark = before}));
+    BAITry(BAIScan(&state->s, (long long)m + 1, before, before));
+    BAITry(BAINumber(state, n, {.index = of, .from = before, .to = of, .list = list + first[p]}));
+    CUDATry(cudaMemcpyAsync(found + p, before + m, sizeof(*found), cudaMemcpyDeviceToDevice, state->s.stream));
+  }
+  return TakeLists(state, peers, first, found, list, count, row);
+}
