@@ -7,71 +7,75 @@
 static const BAILevelsOps *const backends[] =
   {[BAI_BACKEND_HOST] = &BAILevelsHost, [BAI_BACKEND_CUDA] = &BAILevelsCUDA};
 
-/* The status of this rank, or the error of another one; collective, unless ranks is NULL. If memory was short, it names
-   the level */
-static BAIStatus Agree(const BAILevelsRanks *ranks, int level, BAIStatus status)
+/* The status, which names the level if memory was short */
+static BAIStatus AtLevel(int level, BAIStatus status)
 {
   char why[80];
 
-  if (status.code == BAI_ERR_MEMORY) {
-    snprintf(why, sizeof(why), "level %d%s%s", level, status.why[0] ? ": " : "", status.why);
-    status = BAIStatusBecause(status.code, status.what, why);
-  }
-  if (!ranks || !ranks->agree(ranks->context, status) || status.code) return status;
-  return BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "another rank has given up");
+  if (status.code != BAI_ERR_MEMORY) return status;
+  snprintf(why, sizeof(why), "level %d%s%s", level, status.why[0] ? ": " : "", status.why);
+  return BAIStatusBecause(status.code, status.what, why);
 }
 
-/* The status after a function of BAILevelsRanks has returned code */
-static BAIStatus GivenUp(int code)
+/* The status of this rank, or if it is none, the error that failed tells of */
+static BAIStatus OfAll(BAIStatus status, int failed)
 {
-  return code ? BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "ranks do not reach each other")
-              : BAIStatusOf(BAI_OK);
+  return failed && !status.code ? BAIStatusBecause(BAI_ERR_ABSENT, "set-up of levels", "another rank has given up")
+                                : status;
 }
 
-/* Exchanges an array of a level between owners and ghosts; returns the entries of ghosts */
-static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAILevelsArray array, int level, void **ghost)
+/* The status of this rank, or the error of another one; collective, unless ranks is NULL */
+static BAIStatus Agree(const BAILevelsRanks *ranks, int level, BAIStatus status)
+{
+  status = AtLevel(level, status);
+  return ranks ? OfAll(status, ranks->agree(ranks->context, status)) : status;
+}
+
+/* Exchanges an array of a level between owners and ghosts, unless the status of any rank is an error; returns the
+   entries of ghosts. Collective */
+static BAIStatus Exchange(BAILevels levels, const BAILevelsRanks *ranks, BAIStatus status, BAILevelsArray array,
+                          int level, void **ghost)
 {
   size_t size = 0;
   void  *sent = NULL;
 
   *ghost = NULL;
-  BAITry(Agree(ranks, level, BAILevelsPick(levels, array, level, &ranks->level[level], &size, &sent, ghost)));
-  return GivenUp(ranks->exchange(ranks->context, level, size, sent, *ghost));
+  if (!status.code) status = BAILevelsPick(levels, array, level, &ranks->level[level], &size, &sent, ghost);
+  status = AtLevel(level, status);
+  return OfAll(status, ranks->share(ranks->context, status, level, size, sent, *ghost));
 }
 
-/* Finds the aggregates of the ghosts of a level, and with modes their rows of P */
+/* Finds the aggregates of the ghosts of a level, and with modes their rows of P. Collective */
 static BAIStatus FindGhosts(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes,
                             BAILevelsGhosts *ghosts)
 {
-  size_t size = 0;
-  void  *sent = NULL, *of = NULL, *P = NULL;
+  size_t    size = 0;
+  void     *sent = NULL, *of = NULL, *P = NULL;
+  BAIStatus status = AtLevel(level,
+                             BAILevelsPick(levels, BAI_ARRAY_AGGREGATE, level, &ranks->level[level], &size, &sent,
+                                           &of));
 
-  BAITry(
-    Agree(ranks, level, BAILevelsPick(levels, BAI_ARRAY_AGGREGATE, level, &ranks->level[level], &size, &sent, &of)));
-  BAITry(GivenUp(ranks->coarsen(ranks->context, level, size, sent, of, ghosts)));
-  if (modes) BAITry(Exchange(levels, ranks, BAI_ARRAY_P, level, &P));
+  BAITry(OfAll(status, ranks->coarsen(ranks->context, status, level, size, sent, of, ghosts)));
+  if (modes) BAITry(Exchange(levels, ranks, status, BAI_ARRAY_P, level, &P));
   ghosts->aggregate = of;
   ghosts->P         = P;
   return BAIStatusOf(BAI_OK);
 }
 
-/* Computes this rank's part of the matrix of the next level; or if aggregates are kept, its new values */
-static BAIStatus Product(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes, int kept)
+/* Computes this rank's part of the matrix of the next level, or if aggregates are kept, its new values, and overcorrects
+   its couplings. If soften, which is set if any coupling changes, ranks exchange the data of ghosts for that */
+static BAIStatus MakeNext(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes, int kept, int soften)
 {
   BAILevelsGhosts ghosts = {.count = 0};
+  void           *side   = NULL;
+  BAIStatus       status;
 
   if (ranks && !kept) BAITry(FindGhosts(levels, ranks, level, modes, &ghosts));
-  return Agree(ranks, level, BAILevelsProduct(levels, &ghosts));
-}
-
-/* Overcorrects the couplings of a level. If exchange, which is set if any coupling changes, ranks exchange the data of
-   ghosts before */
-static BAIStatus Soften(BAILevels levels, const BAILevelsRanks *ranks, int level, int exchange)
-{
-  void *side = NULL;
-
-  if (ranks && exchange) BAITry(Exchange(levels, ranks, BAI_ARRAY_SIDE, level, &side));
-  return Agree(ranks, level, BAILevelsSoften(levels, side));
+  status = BAILevelsProduct(levels, &ghosts);
+  if (ranks && soften) status = Exchange(levels, ranks, status, BAI_ARRAY_SIDE, level + 1, &side);
+  if (ranks && soften) BAITry(status);
+  if (!status.code) status = BAILevelsSoften(levels, side);
+  return Agree(ranks, level + 1, status);
 }
 
 /* Finds the aggregates of a level of rows rows on all ranks, and sets next to the number of rows of the next level, or
@@ -88,7 +92,7 @@ static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const
   if (level + 1 == BAILevelsAtMost(p)) return BAIStatusOf(BAI_OK);
   BAITryStage(p, BAI_STAGE_COARSEN, Agree(ranks, level, BAILevelsAggregate(levels, &m)));
   *next = m * BAIColumnsOfP(p->modes);
-  if (ranks) BAITry(GivenUp(ranks->count(ranks->context, level, *next, next)));
+  if (ranks) BAITry(OfAll(BAIStatusOf(BAI_OK), ranks->count(ranks->context, level, *next, next)));
   *stop = *next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
   if (*next > rows - rows / BAI_LEVELS_PARTS) *next = 0;
   return BAIStatusOf(BAI_OK);
@@ -103,8 +107,7 @@ BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const
 
     if (!kept) BAITry(Aggregate(levels, p, ranks, level, rows, small, &rows, stop));
     if (!kept && !rows) break;
-    BAITryStage(p, BAI_STAGE_GALERKIN, Product(levels, ranks, level, p->modes, kept));
-    BAITryStage(p, BAI_STAGE_GALERKIN, Soften(levels, ranks, level + 1, agreed && agreed->over != 1));
+    BAITryStage(p, BAI_STAGE_GALERKIN, MakeNext(levels, ranks, level, p->modes, kept, agreed && agreed->over != 1));
   }
   return BAIStatusOf(BAI_OK);
 }

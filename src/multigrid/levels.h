@@ -61,8 +61,9 @@ typedef struct {
   BAIReal over;
   /* Number of distributed levels above the finest level of this hierarchy, see BAIRepeats() */
   int above;
-  int twice; /* BAILevelsApply() does two cycles, the second one starting from the result of the first */
-  int given; /* number of levels, from the finest one on, whose aggregates the caller gives */
+  int scaled; /* they have scaled the residual, so that its numbers are in the range of single precision */
+  int twice;  /* BAILevelsApply() does two cycles, the second one starting from the result of the first */
+  int given;  /* number of levels, from the finest one on, whose aggregates the caller gives */
   /* For each of these levels on the host, the aggregate of each row, or -1. They are ignored if the finest level is a
      grid. Only BAILevelsCreate() reads them */
   const BAIInt *const *aggregate;
@@ -275,14 +276,14 @@ typedef struct {
   const BAILevelsShared *level;
   /* Sends size bytes for each row of the level that other ranks read, and receives size bytes for each ghost */
   int (*exchange)(void *context, int level, size_t size, const void *sent, void *ghosts);
-  /* During set-up: */
-  /* Whether the status of this or any other rank is an error */
+  /* During set-up, where a status is that of this rank, and the result is not 0 if that of any rank is an error: */
   int (*agree)(void *context, BAIStatus);
+  int (*share)(void *context, BAIStatus, int level, size_t size, const void *sent, void *ghosts); /* exchange() then */
   /* Sums the numbers of rows of the next level over the ranks */
   int (*count)(void *context, int level, BAIInt mine, BAIInt *all);
   /* Sets up the exchange of the next level from the aggregates of rows that are sent, of size bytes each, which it
      overwrites. of gets numbers of the aggregates of ghosts, which *ghosts describes */
-  int (*coarsen)(void *context, int level, size_t size, void *sent, void *of, BAILevelsGhosts *ghosts);
+  int (*coarsen)(void *context, BAIStatus, int level, size_t size, void *sent, void *of, BAILevelsGhosts *ghosts);
   /* In a cycle: */
   int        levels;                        /* number of smoothed levels, at least 1 */
   int        next;                          /* there is a next level, which rest() solves */

@@ -12,9 +12,12 @@
 #include "../relaxation/shared.h"
 
 enum {
-  /* a level is small if it has at most this fraction of a rank's rows of the finest level */
+  /* All ranks do the work of a small level. So it has at most a fraction of a rank's rows of the finest level, and at
+     most a number of rows: this fraction and this number, or the smaller fraction and the larger number below */
   GATHER_FRACTION = 8,
-  GATHER_MAX_ROWS = 1 << 15, /* a small level has at most this number of rows, as all ranks do its work */
+  GATHER_ROWS     = 1 << 15,
+  GATHER_PART     = 128,
+  GATHER_MOST     = 1 << 17,
   /* a level of at most this number of rows is small, as an exchange takes longer than a cycle */
   GATHER_MIN_ROWS   = BAI_LEVELS_SMALL,
   GATHER_IF_STALLED = 100000 /* a level of at most this number of rows is gathered if coarsening stalls */
@@ -167,22 +170,21 @@ static int Count(void *context, int level, BAIInt mine, BAIInt *all)
   return R->code ? 1 : 0;
 }
 
-/* ExchangeArray() by copies from the memory of the peers, where *done tells whether the data of all ranks fit. Two halves
+/* ShareArray() by copies from the memory of the peers, where *done tells whether the data of all ranks fit. Two halves
    take turns: when a rank writes to one again, all peers have read it, as each waits for its device before it agrees.
    Collective */
-static PetscErrorCode ExchangeByBox(BAIRankLevels R, const BAIHalo *halo, size_t size, const void *sent, void *ghosts,
-                                    PetscBool *done)
+static PetscErrorCode ShareByBox(BAIRankLevels R, BAIStatus status, const BAIHalo *halo, size_t size, const void *sent,
+                                 void *ghosts, PetscBool *done)
 {
-  const BAIHierarchy h      = R->bai->hierarchy;
-  const size_t       bytes  = (size_t)halo->sends * size;
-  BAIStatus          status = BAIStatusOf(BAI_OK);
-  int                large  = bytes > R->half;
+  const BAIHierarchy h     = R->bai->hierarchy;
+  const size_t       bytes = (size_t)halo->sends * size;
+  int                large = bytes > R->half;
   PetscMPIInt        rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm(R->bai->obj), &rank));
   R->odd = !R->odd;
-  if (!large && bytes)
+  if (!large && bytes && !status.code)
     status = BAISharedCopy(h->backend, (char *)BAIMailboxOf(R->box, rank) + R->odd * R->half, sent, bytes, h->p.stream);
   if (!status.code) status = BAISharedWait(h->backend, h->p.stream);
   PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), &large));
@@ -223,17 +225,27 @@ static PetscErrorCode ExchangeThroughHost(BAIRankLevels R, BAIHalo *halo, size_t
 }
 
 /* Sends size bytes for each row of a level that other ranks read, and receives those of ghosts, in memory of the
-   backend. Collective if there is a box; otherwise all peers must call it */
+   backend. All peers must call it */
 static PetscErrorCode ExchangeArray(BAIRankLevels R, int level, size_t size, const void *sent, void *ghosts)
 {
-  BAIHalo  *halo = HaloOf(R, level);
+  BAIHalo *halo = HaloOf(R, level);
+
+  PetscFunctionBegin;
+  if (R->bai->hierarchy->backend == BAI_BACKEND_CUDA) PetscCall(ExchangeThroughHost(R, halo, size, sent, ghosts));
+  else PetscCall(BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, sent, ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Does that during set-up, or fails on all ranks if the status of any of them is an error. Collective */
+static PetscErrorCode ShareArray(BAIRankLevels R, BAIStatus status, int level, size_t size, const void *sent,
+                                 void *ghosts)
+{
   PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (R->box) PetscCall(ExchangeByBox(R, halo, size, sent, ghosts, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (R->bai->hierarchy->backend == BAI_BACKEND_CUDA) PetscCall(ExchangeThroughHost(R, halo, size, sent, ghosts));
-  else PetscCall(BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, sent, ghosts));
+  if (R->box) PetscCall(ShareByBox(R, status, HaloOf(R, level), size, sent, ghosts, &done));
+  else PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), NULL));
+  if (!done) PetscCall(ExchangeArray(R, level, size, sent, ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,19 +257,27 @@ static int Exchange(void *context, int level, size_t size, const void *sent, voi
   return R->code ? 1 : 0;
 }
 
+static int ShareOrFail(void *context, BAIStatus status, int level, size_t size, const void *sent, void *ghosts)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = ShareArray(R, status, level, size, sent, ghosts);
+  return R->code ? 1 : 0;
+}
+
 /* Makes the halo of the next level, from the aggregates of rows that are sent, and exchanges the numbers that these get
    there */
-static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, size_t size, void *sent, void *of,
+static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, size_t size, void *sent, void *of,
                                   BAILevelsGhosts *ghosts)
 {
   Level    *L = &R->level[level], *next = L + 1;
   PetscInt *count, *row;
-  BAIStatus status;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(L->halo.n, &count, L->halo.sends, &row));
-  status = BAILevelsNumber(R->bai->hierarchy->levels, L->halo.n, (const BAIInt *)L->halo.first,
-                           (const BAIInt *)L->halo.last, sent, (BAIInt *)count, (BAIInt *)row);
+  if (!status.code)
+    status = BAILevelsNumber(R->bai->hierarchy->levels, L->halo.n, (const BAIInt *)L->halo.first,
+                             (const BAIInt *)L->halo.last, sent, (BAIInt *)count, (BAIInt *)row);
   PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), NULL));
   PetscCall(BAIHaloCoarsen(&L->halo, PetscObjectComm(R->bai->obj), count, row, &next->halo));
   PetscCall(PetscFree2(count, row));
@@ -270,15 +290,16 @@ static PetscErrorCode CoarsenHalo(BAIRankLevels R, int level, size_t size, void 
                               .next  = (const BAIInt *)R->next};
   PetscCall(BAIHaloExpand(&next->halo, BAIColumnsOfP(R->bai->hierarchy->p.modes)));
   Share(R, level + 1);
-  PetscCall(ExchangeArray(R, level, size, sent, of));
+  PetscCall(ShareArray(R, status, level, size, sent, of));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int Coarsen(void *context, int level, size_t size, void *sent, void *of, BAILevelsGhosts *ghosts)
+static int Coarsen(void *context, BAIStatus status, int level, size_t size, void *sent, void *of,
+                   BAILevelsGhosts *ghosts)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code) R->code = CoarsenHalo(R, level, size, sent, of, ghosts);
+  if (!R->code) R->code = CoarsenHalo(R, status, level, size, sent, of, ghosts);
   return R->code ? 1 : 0;
 }
 
@@ -381,6 +402,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
   if (p.modes && R->count) p.fields = p.modes;
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
+  p.scaled    = R->count && R->agreed.single;
   p.twice     = R->count && BAIRepeats(h->hermitian, p.modes, R->count, (BAIInt)L->rows);
   p.over      = p.modes ? p.over : R->agreed.over;
   p.all       = 0;
@@ -578,12 +600,12 @@ static PetscErrorCode CloseBox(BAIRankLevels R)
 static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small, int kept, int *made)
 {
   const BAIHierarchy   h     = R->bai->hierarchy;
-  const BAILevelsRanks ranks = {.context  = R,
-                                .level    = R->shared,
-                                .exchange = Exchange,
-                                .agree    = AgreeOnStatus,
-                                .count    = Count,
-                                .coarsen  = Coarsen};
+  const BAILevelsRanks ranks = {.context = R,
+                                .level   = R->shared,
+                                .agree   = AgreeOnStatus,
+                                .share   = ShareOrFail,
+                                .count   = Count,
+                                .coarsen = Coarsen};
   BAIStatus            status;
 
   PetscFunctionBegin;
@@ -604,7 +626,7 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
 {
   const BAIHierarchy h = bai->hierarchy;
   BAIRankLevels      R;
-  PetscInt           small, nghost;
+  PetscInt           each, small, nghost;
   const PetscInt    *garray;
   Mat                Ad, Ao;
   Level             *L;
@@ -624,7 +646,9 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(MatGetSize(A, &L->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
   Share(R, 0);
-  small = PetscMax(GATHER_MIN_ROWS, PetscMin(GATHER_MAX_ROWS, L->rows / R->size / GATHER_FRACTION));
+  each  = L->rows / R->size;
+  small = PetscMax(PetscMin(GATHER_ROWS, each / GATHER_FRACTION), PetscMin(GATHER_MOST, each / GATHER_PART));
+  small = PetscMax(GATHER_MIN_ROWS, small);
   PetscCall(MakeLevels(R, &R->agreed, h->p.modes ? small : BAI_LEVELS_COARSEST, 0, &R->last));
   R->last--;
   /* All levels are distributed, or all before the first small one */

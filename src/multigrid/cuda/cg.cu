@@ -269,18 +269,35 @@ static BAIStatus Prepare(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Sets the factors of r and z in a cycle for a residual of this norm */
+static BAIStatus TakeNorm(BAILevelsState state, BAIReal norm)
+{
+  BAIReal factors[2];
+
+  SetFactors(ScaleOf(state), norm, factors);
+  CUDATry(cudaMemcpyAsync(state->factors, factors, sizeof(factors), cudaMemcpyHostToDevice, state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Replaces the factors of this rank by those for the largest norm of all ranks, which a cycle of all ranks needs. Waits
    for the device */
 static BAIStatus AgreeOnFactors(BAILevelsState state)
 {
-  BAIReal norm, factors[2];
+  BAIReal norm;
 
   CUDATry(cudaMemcpyAsync(&norm, &state->scalars->rnorm2, sizeof(norm), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   if (state->ranks.largest(state->ranks.context, &norm)) return BAIDeviceGivenUp();
-  SetFactors(ScaleOf(state), norm, factors);
-  CUDATry(cudaMemcpyAsync(state->factors, factors, sizeof(factors), cudaMemcpyHostToDevice, state->s.stream));
-  return BAIStatusOf(BAI_OK);
+  return TakeNorm(state, norm);
+}
+
+/* Sets the factors for a residual that levels above have scaled: it needs no norm, but the scale of this matrix, which
+   new values may change */
+static BAIStatus TakeScale(BAILevelsState state)
+{
+  if (state->scaled == state->scale) return BAIStatusOf(BAI_OK);
+  state->scaled = state->scale;
+  return TakeNorm(state, 1);
 }
 
 BAIStatus BAIDeviceApplyTo(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
@@ -288,7 +305,8 @@ BAIStatus BAIDeviceApplyTo(BAILevelsState state, const BAIScalar *r, BAIScalar *
   const int n = state->level[0].A.n;
 
   BAITry(Prepare(state));
-  if (state->single) {
+  if (state->single && state->p.scaled) BAITry(TakeScale(state));
+  else if (state->single) {
     BAITry(BAIFollowWith(state->s, Norm, Blocks(state, n), BAI_SOLVE_THREADS, n, ScaleOf(state), r, state->partial,
                          state->scalars));
     if (state->p.all) BAITry(AgreeOnFactors(state));

@@ -227,7 +227,8 @@ struct BAILevelsState_ {
   BAIScalar        *negated, *minus_b; /* if the levels belong to -A: its values, and a right-hand side for it */
   int               points;            /* with modes: unknowns of a point on the finest level */
   BAILevelModes     mode, next_mode;   /* during set-up: modes on the last level, and on the next one */
-  BAIReal           over, scale;       /* overcorrection factor; power of two that multiplies A in the levels */
+  BAIReal           over, scale;       /* overcorrection factor; power of two that multiplies A in the levels, */
+  BAIReal           scaled;            /* and the one that factors has, if other levels have scaled r */
   uint64_t          pattern;
   bool              kept;         /* levels get new values */
   cudaStream_t      aside;        /* stream of BAIDeviceAside(), or NULL before it is needed */
