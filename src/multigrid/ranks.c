@@ -47,7 +47,7 @@ struct BAIRankLevels_ {
   int             odd;        /* half of the last exchange */
   char           *staged[2];  /* sent data, and those of ghosts, on the host on the way to or from a device */
   size_t          room[2];    /* bytes of each */
-  PetscInt       *next;       /* first ghost of the next level of each peer, before rows are expanded */
+  PetscInt       *next;       /* see BAILevelsGhosts */
   PetscBool       solves;     /* the engine solves on all ranks together */
   BAILevelsAgreed agreed;     /* properties that the levels were made for */
   const char     *stop;
@@ -283,7 +283,7 @@ static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, 
   PetscCall(PetscFree2(count, row));
   PetscCall(PetscFree(R->next));
   PetscCall(PetscMalloc1(next->halo.n, &R->next));
-  PetscCall(PetscArraycpy(R->next, next->halo.begin, next->halo.n));
+  for (PetscMPIInt k = 0; k < next->halo.n; k++) R->next[k] = next->halo.begin[k] - next->halo.from[k];
   *ghosts = (BAILevelsGhosts){.count = (BAIInt)BAIHaloGhosts(&next->halo),
                               .peers = L->halo.n,
                               .begin = (const BAIInt *)L->halo.begin,

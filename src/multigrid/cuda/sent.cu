@@ -105,54 +105,38 @@ BAIStatus BAIDevicePick(BAILevelsState state, BAILevelsArray array, int level, c
   return BAIDeviceCopyRows(state, (size_t)shared->sends, state->level[level].sent, a.size, a.from, *sent);
 }
 
-/* Copies the lists of aggregates that peers read, which begin at first[], to one list without gaps, which becomes the
-   rows of the next level that are sent, and to the host */
-static BAIStatus TakeLists(BAILevelsState state, int peers, const BAIInt *first, const int *found, const int *list,
-                           BAIInt *count, BAIInt *row)
-{
-  BAIDeviceLevel  *next = BAIDeviceLast(state) + 1;
-  std::vector<int> counts((size_t)peers);
-  size_t           all = 0, to = 0;
-
-  BAITry(BAIDownload(&state->s, counts.size(), found, counts.data()));
-  for (const int n : counts) all += (size_t)n;
-  BAITry(BAIKeep(state, all, &next->sent));
-  for (int p = 0; p < peers; to += (size_t)counts[(size_t)p++]) {
-    const size_t n = (size_t)counts[(size_t)p];
-
-    count[p] = (BAIInt)n;
-    if (n)
-      CUDATry(
-        cudaMemcpyAsync(next->sent + to, list + first[p], n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
-  }
-  BAITry(Download(state, all, next->sent, row));
-  if (state->p.modes) BAIDrop(state, all, &next->sent); /* an aggregate becomes several rows */
-  return BAIStatusOf(BAI_OK);
-}
-
+/* Marks for each peer the aggregates that it reads. A prefix sum over the marks of all peers numbers them */
 BAIStatus BAIDeviceNumber(BAILevelsState state, int peers, const BAIInt *first, const BAIInt *last, void *sent,
                           BAIInt *count, BAIInt *row)
 {
-  const size_t m      = (size_t)BAIDeviceLast(state)->m;
-  int *const   number = static_cast<int *>(sent);
-  BAIRoom      rooms[3];
-  int         *before, *list, *found; /* before: marks of aggregates, and then how many marked ones come before */
+  BAIDeviceLevel  *L = BAIDeviceLast(state), *next = L + 1;
+  const size_t     m = L->m ? (size_t)L->m : 1, marks = (size_t)peers * m, ends = (size_t)peers + 1;
+  std::vector<int> end(ends);
+  BAIRoom          rooms[2];
+  int             *before, *end_on_device; /* before: the marks, and then how many come before each */
 
   if (!peers) return BAIStatusOf(BAI_OK);
-  BAITry(rooms[0].Get(state, m + 1, &before));
-  BAITry(rooms[1].Get(state, (size_t)last[peers - 1], &list));
-  BAITry(rooms[2].Get(state, (size_t)peers, &found));
-  CUDATry(cudaMemsetAsync(found, 0, (size_t)peers * sizeof(*found), state->s.stream));
-  for (int p = 0; p < peers; p++) {
-    const int n  = (int)(last[p] - first[p]);
-    int      *of = number + first[p];
+  BAITry(rooms[0].Get(state, marks + 1, &before));
+  BAITry(rooms[1].Get(state, ends, &end_on_device));
+  BAITry(BAIKeep(state, (size_t)last[peers - 1], &next->sent));
+  CUDATry(cudaMemsetAsync(before, 0, (marks + 1) * sizeof(*before), state->s.stream));
+  for (int pass = 0; pass < 2; pass++) {
+    for (int p = 0; p < peers; p++) {
+      int *const number = static_cast<int *>(sent) + first[p], *const of_peer = before + (size_t)p * m;
 
-    if (!n) continue;
-    CUDATry(cudaMemsetAsync(before, 0, (m + 1) * sizeof(*before), state->s.stream));
-    BAITry(BAINumber(state, n, {.index = of, .mark = before}));
-    BAITry(BAIScan(&state->s, (long long)m + 1, before, before));
-    BAITry(BAINumber(state, n, {.index = of, .from = before, .to = of, .list = list + first[p]}));
-    CUDATry(cudaMemcpyAsync(found + p, before + m, sizeof(*found), cudaMemcpyDeviceToDevice, state->s.stream));
+      if (first[p] == last[p]) continue;
+      if (!pass) BAITry(BAINumber(state, (int)(last[p] - first[p]), {.index = number, .mark = of_peer}));
+      else
+        BAITry(BAINumber(state, (int)(last[p] - first[p]),
+                         {.index = number, .from = of_peer, .to = number, .list = next->sent}));
+    }
+    if (!pass) BAITry(BAIScan(&state->s, (long long)marks + 1, before, before));
   }
-  return TakeLists(state, peers, first, found, list, count, row);
+  CUDATry(cudaMemcpy2DAsync(end_on_device, sizeof(int), before, m * sizeof(int), sizeof(int), ends,
+                            cudaMemcpyDeviceToDevice, state->s.stream));
+  BAITry(BAIDownload(&state->s, ends, end_on_device, end.data()));
+  for (int p = 0; p < peers; p++) count[p] = (BAIInt)(end[(size_t)p + 1] - end[(size_t)p]);
+  BAITry(Download(state, (size_t)end[(size_t)peers], next->sent, row));
+  if (state->p.modes) BAIDrop(state, (size_t)last[peers - 1], &next->sent); /* an aggregate becomes several rows */
+  return BAIStatusOf(BAI_OK);
 }

@@ -60,10 +60,10 @@ BAIStatus BAIHostNumber(BAILevelsState state, int peers, const BAIInt *first, co
                         BAIInt *count, BAIInt *row)
 {
   const BAIInt  m      = BAIHostLast(state)->m;
-  BAIInt *const number = sent, *mark = calloc((size_t)m + 1, sizeof(*mark));
+  BAIInt *const number = sent, *mark = calloc((size_t)m + 1, sizeof(*mark)), all = 0;
 
   if (!mark) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (int p = 0; p < peers; p++, row += count[p - 1]) {
+  for (int p = 0; p < peers; p++, all += count[p - 1]) {
     BAIInt least = m, most = -1;
 
     for (BAIInt k = first[p]; k < last[p]; k++) {
@@ -75,12 +75,12 @@ BAIStatus BAIHostNumber(BAILevelsState state, int peers, const BAIInt *first, co
     count[p] = 0;
     for (BAIInt c = least; c <= most; c++) {
       if (!mark[c]) continue;
-      mark[c]         = count[p];
-      row[count[p]++] = c;
+      mark[c]      = all + count[p]++;
+      row[mark[c]] = c;
     }
     for (BAIInt k = first[p]; k < last[p]; k++)
       if (number[k] >= 0) number[k] = mark[number[k]];
-    for (BAIInt u = 0; u < count[p]; u++) mark[row[u]] = 0;
+    for (BAIInt u = 0; u < count[p]; u++) mark[row[all + u]] = 0;
   }
   free(mark);
   return BAIStatusOf(BAI_OK);
