@@ -361,6 +361,58 @@ static PetscErrorCode TestRanksEmpty(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Attaches a near null space of five vectors to the Laplacian of n^3 points */
+static PetscErrorCode AttachFive(Mat A, PetscInt n)
+{
+  enum {
+    MODES = 5
+  };
+  PetscInt     first, end;
+  Vec          mode[MODES];
+  MatNullSpace space;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < MODES; k++) PetscCall(MatCreateVecs(A, &mode[k], NULL));
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
+  for (PetscInt row = first; row < end; row++) {
+    const PetscReal x = (PetscReal)(row % n), y = (PetscReal)(row / n % n), z = (PetscReal)(row / (n * n)),
+                    value[MODES] = {1, x, y, z, x * y};
+
+    for (int k = 0; k < MODES; k++) PetscCall(VecSetValue(mode[k], row, value[k], INSERT_VALUES));
+  }
+  for (int k = 0; k < MODES; k++) {
+    PetscCall(VecAssemblyBegin(mode[k]));
+    PetscCall(VecAssemblyEnd(mode[k]));
+  }
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, MODES, mode, &space));
+  PetscCall(MatSetNearNullSpace(A, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  for (int k = 0; k < MODES; k++) PetscCall(VecDestroy(&mode[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks send more data of rows of the second level than of the finest one, so GPUs pass these through the host */
+static PetscErrorCode TestRanksFive(void)
+{
+  enum {
+    N = 28
+  };
+  Mat      A;
+  PetscInt alone;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMatOn(PETSC_COMM_SELF, "laplace3d", N, &A));
+  PetscCall(AttachFive(A, N));
+  PetscCall(IterationsOf(A, KSPCG, 0, &alone));
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateMat("laplace3d", N, &A));
+  PetscCall(AttachFive(A, N));
+  PetscCall(ExpectAsAlone(A, KSPCG, alone));
+  PetscCall(ExpectAsAlone(A, KSPBAI, alone));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
@@ -388,6 +440,7 @@ int main(int argc, char **argv)
   if (Case("ranks_again")) PetscCall(TestRanksAgain());
   if (Case("ranks_empty")) PetscCall(TestRanksEmpty());
   if (Case("ranks_twice")) PetscCall(TestRanksTwice());
+  if (Case("ranks_five")) PetscCall(TestRanksFive());
   PetscCall(CheckFinalize());
   return 0;
 }
@@ -403,7 +456,7 @@ int main(int argc, char **argv)
          nsize: {{2 3}}
          args: -case {{ranks_elasticity ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
                ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_flops,ranks_again,ranks_twice \
-               ranks_empty}}
+               ranks_empty,ranks_five}}
       test:
          suffix: aijcusparse
          timeoutfactor: 3

@@ -455,3 +455,26 @@ PetscErrorCode BAIGatheredInfo(BAIGathered G, BAILevelsInfo *info)
   info->stop = G->worker == G->rank ? stop : "another rank has the levels";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Gathers an array of a level l of several ranks on each rank: size bytes for each row, which the caller frees.
+   Aggregates get global numbers. L is followed by the next level. Collective */
+PetscErrorCode BAIGatherArray(const BAI *bai, BAILevelsArray array, int l, const BAIRankLevel *L, size_t size,
+                              void *all)
+{
+  const MPI_Comm comm = PetscObjectComm(bai->obj);
+  BAIStatus      status;
+  PetscMPIInt   *first;
+  char          *to;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)L->rows * size, &to));
+  *(void **)all = to;
+  status        = BAILevelsGet(bai->hierarchy->levels, array, l, (BAIInt)L->m, to + (size_t)L->first * size);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  for (PetscInt k = L->first; k < L->first + L->m && array == BAI_ARRAY_AGGREGATE; k++)
+    if (((PetscInt *)(void *)to)[k] >= 0) ((PetscInt *)(void *)to)[k] += L[1].first;
+  PetscCall(BAIFindFirst(comm, L->m, &first));
+  PetscCall(BAIGatherInPlace(comm, first, size, to));
+  PetscCall(PetscFree(first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -220,6 +220,27 @@ PetscErrorCode              BAIRankLevelsRenew(BAI *, PetscBool *fits);
 PETSC_INTERN PetscErrorCode BAIRankLevelsRun(BAIRankLevels, const BAIRun *, BAIStatus *);
 PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
 
+/* A level of several ranks: rows of this rank, first global row, global number of rows */
+typedef struct {
+  BAIHalo  halo;
+  PetscInt m, first, rows;
+} BAIRankLevel;
+
+/* transfer.c: zero at first, except bai */
+typedef struct {
+  BAI       *bai;
+  BAIMailbox box;       /* memory from which ranks read each other's data during set-up, or NULL */
+  size_t     half;      /* bytes of each of its two halves, the same on all ranks */
+  int        odd;       /* half of the last exchange */
+  char      *staged[2]; /* sent data, and those of ghosts, on the host on the way from or to a device */
+  size_t     room[2];   /* bytes of each */
+} BAITransfer;
+PETSC_INTERN PetscErrorCode BAITransferOpen(BAITransfer *, PetscBool, PetscInt, size_t);
+PETSC_INTERN PetscErrorCode BAITransferClose(BAITransfer *);
+PETSC_INTERN PetscErrorCode BAITransferDestroy(BAITransfer *);
+PETSC_INTERN PetscErrorCode BAITransferArray(BAITransfer *, BAIHalo *, size_t, const void *, void *);
+PETSC_INTERN PetscErrorCode BAITransferOrFail(BAITransfer *, BAIStatus, BAIHalo *, size_t, const void *, void *);
+
 /* gathered.c: vectors of a whole system are numbered: b and x, both twice, and from this number on modes */
 enum {
   BAI_GATHERED_MODES = 4
@@ -238,6 +259,7 @@ PETSC_INTERN PetscBool      BAIGatheredIsShared(const struct BAIGathered_ *);
 PETSC_INTERN BAIScalar     *BAIGatheredVector(const struct BAIGathered_ *, int);
 PETSC_INTERN PetscErrorCode BAIGatheredInfo(BAIGathered, BAILevelsInfo *);
 PETSC_INTERN PetscErrorCode BAIGatheredDestroy(BAIGathered *);
+PETSC_INTERN PetscErrorCode BAIGatherArray(const BAI *, BAILevelsArray, int, const BAIRankLevel *, size_t, void *);
 
 /* A source of aggregates besides the engine: sets p->given and the fields that belong to it for the matrix A of type
    aij, or leaves p unchanged. Its arrays must live as long as the levels. It may fail on single ranks */

@@ -9,7 +9,6 @@
 */
 #include "hierarchy.h"
 #include "rules.h"
-#include "../relaxation/shared.h"
 
 enum {
   /* All ranks do the work of a small level. So it has at most a fraction of a rank's rows of the finest level, and at
@@ -23,16 +22,11 @@ enum {
   GATHER_IF_STALLED = 100000 /* a level of at most this number of rows is gathered if coarsening stalls */
 };
 
-typedef struct {
-  BAIHalo  halo;
-  PetscInt m, first, rows; /* rows of this rank, first global row, global number of rows */
-} Level;
-
 struct BAIRankLevels_ {
   BAI            *bai;
   PetscMPIInt     size;
   int             last, count; /* last level that ranks made together; number of levels that stay distributed */
-  Level           level[BAI_LEVELS_MOST + 1];
+  BAIRankLevel    level[BAI_LEVELS_MOST + 1];
   BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* exchanges of these levels or of the rest, for the engine */
   PetscBool       making;                      /* levels are made or get new values; otherwise they do cycles */
   BAIGathered     rest;                        /* all of level number count, or NULL */
@@ -42,11 +36,7 @@ struct BAIRankLevels_ {
   BAIHalo         everyone;   /* halo in which every rank with rows reads all rows of rest */
   double          flops_rest; /* flops of a cycle on rest */
   BAIMailbox      mailbox;    /* memory in which ranks write to each other in cycles, or NULL */
-  BAIMailbox      box;        /* and from which they read each other's data during set-up, or NULL */
-  size_t          half;       /* bytes of each of its two halves, the same on all ranks */
-  int             odd;        /* half of the last exchange */
-  char           *staged[2];  /* sent data, and those of ghosts, on the host on the way to or from a device */
-  size_t          room[2];    /* bytes of each */
+  BAITransfer     transfer;   /* exchanges of the caller for the engine */
   PetscInt       *next;       /* see BAILevelsGhosts */
   PetscBool       solves;     /* the engine solves on all ranks together */
   BAILevelsAgreed agreed;     /* properties that the levels were made for */
@@ -77,14 +67,13 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscFunctionBegin;
   if (!R) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Disconnect(R));
-  PetscCall(BAIMailboxRestore(&R->box)); /* if it is open after an error */
+  PetscCall(BAITransferDestroy(&R->transfer));
   for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
   PetscCall(BAIHaloDestroy(&R->everyone));
   BAILevelsDestroy(&R->levels);
   PetscCall(BAIGatheredDestroy(&R->rest));
   PetscCall(PetscFree(R->ghost));
   PetscCall(PetscFree(R->next));
-  for (int k = 0; k < 2; k++) PetscCall(PetscFree(R->staged[k]));
   PetscCall(PetscFree(*ranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,7 +134,7 @@ static int AgreeOnStatus(void *context, BAIStatus status)
 }
 
 /* Finds the first and the global number of rows of the next level, of which this rank has mine */
-static PetscErrorCode CountRows(BAIRankLevels R, Level *next, PetscInt mine)
+static PetscErrorCode CountRows(BAIRankLevels R, BAIRankLevel *next, PetscInt mine)
 {
   const MPI_Comm comm = PetscObjectComm(R->bai->obj);
 
@@ -163,97 +152,18 @@ static PetscErrorCode CountRows(BAIRankLevels R, Level *next, PetscInt mine)
 static int Count(void *context, int level, BAIInt mine, BAIInt *all)
 {
   const BAIRankLevels R    = (BAIRankLevels)context;
-  Level              *next = &R->level[level + 1];
+  BAIRankLevel       *next = &R->level[level + 1];
 
   if (!R->code) R->code = CountRows(R, next, (PetscInt)mine);
   *all = (BAIInt)next->rows;
   return R->code ? 1 : 0;
 }
 
-/* ShareArray() by copies from the memory of the peers, where *done tells whether the data of all ranks fit. Two halves
-   take turns: when a rank writes to one again, all peers have read it, as each waits for its device before it agrees.
-   Collective */
-static PetscErrorCode ShareByBox(BAIRankLevels R, BAIStatus status, const BAIHalo *halo, size_t size, const void *sent,
-                                 void *ghosts, PetscBool *done)
-{
-  const BAIHierarchy h     = R->bai->hierarchy;
-  const size_t       bytes = (size_t)halo->sends * size;
-  int                large = bytes > R->half;
-  PetscMPIInt        rank;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm(R->bai->obj), &rank));
-  R->odd = !R->odd;
-  if (!large && bytes && !status.code)
-    status = BAISharedCopy(h->backend, (char *)BAIMailboxOf(R->box, rank) + R->odd * R->half, sent, bytes, h->p.stream);
-  if (!status.code) status = BAISharedWait(h->backend, h->p.stream);
-  PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), &large));
-  *done = (PetscBool)!large;
-  for (PetscMPIInt k = 0; k < halo->n && !large && !status.code; k++) {
-    const size_t to = (size_t)halo->begin[k] * size, from = R->odd * R->half + (size_t)halo->from[k] * size,
-                 count = (size_t)halo->begin[k + 1] * size - to;
-
-    if (count)
-      status = BAISharedCopy(h->backend, (char *)ghosts + to, (char *)BAIMailboxOf(R->box, halo->rank[k]) + from, count,
-                             h->p.stream);
-  }
-  PetscCall(BAICheckStatus(R->bai, status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ExchangeArray() by MPI for a device: through memory of the host, which stays for the next time */
-static PetscErrorCode ExchangeThroughHost(BAIRankLevels R, BAIHalo *halo, size_t size, const void *sent, void *ghosts)
-{
-  const BAIHierarchy h        = R->bai->hierarchy;
-  const size_t       bytes[2] = {(size_t)(halo->n ? halo->sends : 0) * size, (size_t)BAIHaloGhosts(halo) * size};
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    if (bytes[k] <= R->room[k]) continue;
-    PetscCall(PetscFree(R->staged[k]));
-    PetscCall(PetscMalloc1(bytes[k], &R->staged[k]));
-    R->room[k] = bytes[k];
-  }
-  if (bytes[0]) {
-    PetscCall(BAICheckStatus(R->bai, BAISharedCopy(h->backend, R->staged[0], sent, bytes[0], h->p.stream)));
-    PetscCall(BAICheckStatus(R->bai, BAISharedWait(h->backend, h->p.stream)));
-  }
-  PetscCall(BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, R->staged[0], R->staged[1]));
-  if (bytes[1])
-    PetscCall(BAICheckStatus(R->bai, BAISharedCopy(h->backend, ghosts, R->staged[1], bytes[1], h->p.stream)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sends size bytes for each row of a level that other ranks read, and receives those of ghosts, in memory of the
-   backend. All peers must call it */
-static PetscErrorCode ExchangeArray(BAIRankLevels R, int level, size_t size, const void *sent, void *ghosts)
-{
-  BAIHalo *halo = HaloOf(R, level);
-
-  PetscFunctionBegin;
-  if (R->bai->hierarchy->backend == BAI_BACKEND_CUDA) PetscCall(ExchangeThroughHost(R, halo, size, sent, ghosts));
-  else PetscCall(BAIHaloExchange(halo, PetscObjectComm(R->bai->obj), size, sent, ghosts));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Does that during set-up, or fails on all ranks if the status of any of them is an error. Collective */
-static PetscErrorCode ShareArray(BAIRankLevels R, BAIStatus status, int level, size_t size, const void *sent,
-                                 void *ghosts)
-{
-  PetscBool done = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  if (R->box) PetscCall(ShareByBox(R, status, HaloOf(R, level), size, sent, ghosts, &done));
-  else PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), NULL));
-  if (!done) PetscCall(ExchangeArray(R, level, size, sent, ghosts));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code) R->code = ExchangeArray(R, level, size, sent, ghosts);
+  if (!R->code) R->code = BAITransferArray(&R->transfer, HaloOf(R, level), size, sent, ghosts);
   return R->code ? 1 : 0;
 }
 
@@ -261,7 +171,7 @@ static int ShareOrFail(void *context, BAIStatus status, int level, size_t size, 
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code) R->code = ShareArray(R, status, level, size, sent, ghosts);
+  if (!R->code) R->code = BAITransferOrFail(&R->transfer, status, HaloOf(R, level), size, sent, ghosts);
   return R->code ? 1 : 0;
 }
 
@@ -270,8 +180,8 @@ static int ShareOrFail(void *context, BAIStatus status, int level, size_t size, 
 static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, size_t size, void *sent, void *of,
                                   BAILevelsGhosts *ghosts)
 {
-  Level    *L = &R->level[level], *next = L + 1;
-  PetscInt *count, *row;
+  BAIRankLevel *L = &R->level[level], *next = L + 1;
+  PetscInt     *count, *row;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(L->halo.n, &count, L->halo.sends, &row));
@@ -290,7 +200,7 @@ static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, 
                               .next  = (const BAIInt *)R->next};
   PetscCall(BAIHaloExpand(&next->halo, BAIColumnsOfP(R->bai->hierarchy->p.modes)));
   Share(R, level + 1);
-  PetscCall(ShareArray(R, status, level, size, sent, of));
+  PetscCall(BAITransferOrFail(&R->transfer, status, &L->halo, size, sent, of));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,8 +217,8 @@ static int Coarsen(void *context, BAIStatus status, int level, size_t size, void
    finest level is that of the user, also if the levels belong to -A */
 static PetscErrorCode GatherMat(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
 {
-  Level    *L = &R->level[R->count];
-  PetscInt *sent;
+  BAIRankLevel *L = &R->level[R->count];
+  PetscInt     *sent;
 
   PetscFunctionBegin;
   if (pattern) {
@@ -322,30 +232,6 @@ static PetscErrorCode GatherMat(BAIRankLevels R, PetscBool pattern, BAIMatrix *M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gathers an array of a level on each rank: size bytes for each row, which the caller frees. Aggregates get global
-   numbers */
-static PetscErrorCode GatherArray(BAI *bai, BAIRankLevels R, BAILevelsArray array, int l, size_t size, void *all)
-{
-  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
-  const Level    *L      = &R->level[l];
-  const BAILevels levels = bai->hierarchy->levels;
-  BAIStatus       status;
-  PetscMPIInt    *first;
-  char           *to;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)L->rows * size, &to));
-  *(void **)all = to;
-  status        = BAILevelsGet(levels, array, l, (BAIInt)L->m, to + (size_t)L->first * size);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  for (PetscInt k = L->first; k < L->first + L->m && array == BAI_ARRAY_AGGREGATE; k++)
-    if (((PetscInt *)(void *)to)[k] >= 0) ((PetscInt *)(void *)to)[k] += L[1].first;
-  PetscCall(BAIFindFirst(comm, L->m, &first));
-  PetscCall(BAIGatherInPlace(comm, first, size, to));
-  PetscCall(PetscFree(first));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* With modes, gathers those on all rows of the last level on each rank, one after the other, and sets p->mode to them;
    the caller frees all */
 static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
@@ -354,7 +240,7 @@ static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters
   PetscScalar   *by_rows;
 
   PetscFunctionBegin;
-  PetscCall(GatherArray(bai, R, BAI_ARRAY_MODES, R->last, (size_t)modes * sizeof(**all), &by_rows));
+  PetscCall(BAIGatherArray(bai, BAI_ARRAY_MODES, R->last, &R->level[R->last], (size_t)modes * sizeof(**all), &by_rows));
   PetscCall(PetscMalloc1(rows * modes, all));
   for (PetscInt k = 0; k < modes; k++) {
     p->mode[k] = (const BAIScalar *)*all + k * rows;
@@ -378,7 +264,7 @@ static PetscBool MayWrite(const struct BAIRankLevels_ *R)
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
 {
   const BAIHierarchy  h = bai->hierarchy;
-  const Level        *L = &R->level[R->count];
+  const BAIRankLevel *L = &R->level[R->count];
   PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
   PetscScalar        *modes = NULL;
   BAILevelsInfo       info  = {.levels = 0};
@@ -395,10 +281,11 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   p.given = 0;
   for (int l = R->count; l < R->last; l++)
-    PetscCall(GatherArray(bai, R, BAI_ARRAY_AGGREGATE, l, sizeof(PetscInt), &numbers[p.given++]));
+    PetscCall(BAIGatherArray(bai, BAI_ARRAY_AGGREGATE, l, &R->level[l], sizeof(PetscInt), &numbers[p.given++]));
   if (R->last) p.constants = 0; /* the modes of other levels are no constants */
   if (p.modes && !p.constants) PetscCall(GatherModes(bai, R, &p, &modes));
-  else if (!p.modes && p.fields > 1) PetscCall(GatherArray(bai, R, BAI_ARRAY_FIELD, R->last, sizeof(PetscInt), &field));
+  else if (!p.modes && p.fields > 1)
+    PetscCall(BAIGatherArray(bai, BAI_ARRAY_FIELD, R->last, &R->level[R->last], sizeof(PetscInt), &field));
   if (p.modes && R->count) p.fields = p.modes;
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
@@ -567,34 +454,6 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Opens memory from which ranks read each other's data during set-up, if they can. It has room for an item of each row
-   that is sent on the finest level; without modes, those of all other levels fit, too. Collective */
-static PetscErrorCode OpenBox(BAIRankLevels R)
-{
-  const BAIHierarchy h    = R->bai->hierarchy;
-  const size_t       item = PetscMax(sizeof(BAILevelsSide), (size_t)h->p.modes * sizeof(PetscScalar));
-  PetscInt64         half = (PetscInt64)((size_t)R->level[0].halo.sends * item);
-
-  PetscFunctionBegin;
-  if (!MayWrite(R)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &half, 1, MPIU_INT64, MPI_MAX, PetscObjectComm(R->bai->obj)));
-  R->half = (size_t)half;
-  PetscCall(BAIMailboxGet(R->bai, h->backend, 2 * R->half, BAI_MAILBOX_OF_RANKS, &R->box, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Closes that memory when no rank reads from it any longer. Collective */
-static PetscErrorCode CloseBox(BAIRankLevels R)
-{
-  const BAIHierarchy h = R->bai->hierarchy;
-
-  PetscFunctionBegin;
-  if (!R->box) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, BAISharedWait(h->backend, h->p.stream)), NULL));
-  PetscCall(BAIMailboxRestore(&R->box));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes the levels of all ranks until one has at most small rows, or if kept is not 0, gives this number of levels new
    values. made: their number */
 static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small, int kept, int *made)
@@ -606,14 +465,16 @@ static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed,
                                 .share   = ShareOrFail,
                                 .count   = Count,
                                 .coarsen = Coarsen};
-  BAIStatus            status;
+  /* for the data of an aggregate, or a row of P; without modes those of all levels fit */
+  const size_t item = PetscMax(sizeof(BAILevelsSide), (size_t)h->p.modes * sizeof(PetscScalar));
+  BAIStatus    status;
 
   PetscFunctionBegin;
-  PetscCall(OpenBox(R));
+  PetscCall(BAITransferOpen(&R->transfer, MayWrite(R), R->level[0].halo.sends, item));
   status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, (BAIInt)small, kept, &ranks, made,
                             &R->stop);
   PetscCall(R->code);
-  PetscCall(CloseBox(R));
+  PetscCall(BAITransferClose(&R->transfer));
   PetscCall(BAICheckStatus(R->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -629,14 +490,15 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscInt           each, small, nghost;
   const PetscInt    *garray;
   Mat                Ad, Ao;
-  Level             *L;
+  BAIRankLevel      *L;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h->ranks));
-  R         = h->ranks;
-  L         = R->level;
-  R->bai    = bai;
-  R->making = PETSC_TRUE;
+  R               = h->ranks;
+  L               = R->level;
+  R->bai          = bai;
+  R->transfer.bai = bai;
+  R->making       = PETSC_TRUE;
   PetscCall(Agree(bai, &R->agreed));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &R->size));
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));

@@ -17,28 +17,6 @@ BAIStatus BAIDeviceListen(BAILevelsState state)
   return state->told ? BAIStatusOf(BAI_OK) : BAIPinnedGet(&state->told);
 }
 
-/* BAIDeviceCopyRows() for rows of width words */
-static __global__ void CopyRows(long long words, int width, const int *row, const unsigned *from, unsigned *to)
-{
-  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-
-  if (k < words) to[k] = from[row[k / width] * (long long)width + k % width];
-}
-
-BAIStatus BAIDeviceCopyRows(BAILevelsState state, size_t n, const int *row, size_t size, const void *from, void *to)
-{
-  const int       width = (int)(size / sizeof(unsigned));
-  const long long words = (long long)n * width;
-
-  if (!n) return BAIStatusOf(BAI_OK);
-  CopyRows<<<BAIGrid(words, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS, 0, state->s.stream>>>(words, width, row,
-                                                                                         static_cast<const unsigned *>(
-                                                                                           from),
-                                                                                         static_cast<unsigned *>(to));
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
-}
-
 /* Takes the places of the rows that are sent, and allocates memory for their x and x of ghosts */
 static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsShared *shared)
 {

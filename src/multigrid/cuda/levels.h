@@ -376,10 +376,10 @@ BAIStatus BAIDeviceTail(BAILevelsState, int l, const int *done);
 /* sent.cu: set L->sent; free what Pick has returned for an array */
 BAIStatus BAIDeviceSentRows(BAILevelsState, BAIDeviceLevel *L, const BAILevelsShared *);
 void      BAIDeviceFreePicked(BAILevelsState, BAILevelsArray);
-/* exchange.cu: take the exchanges of ranks in a cycle */
-BAIStatus BAIDeviceTakeRanks(BAILevelsState, const BAILevelsRanks *);
 /* to[k] = from[row[k]] for n rows of size bytes, a multiple of 4 */
 BAIStatus BAIDeviceCopyRows(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
+/* exchange.cu: take the exchanges of ranks in a cycle */
+BAIStatus BAIDeviceTakeRanks(BAILevelsState, const BAILevelsRanks *);
 /* Allocate memory in which kernels report to the host. Exchange x of ghosts, which is behind x of the rows of a level,
    or for vectors in the caller's ordering, native or if single in single precision, in state->between.x, if ranks write
    to each other's memory. All ranks exchange together, unless done is not NULL and *done not 0 */

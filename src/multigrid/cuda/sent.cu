@@ -3,6 +3,10 @@
 #include "../../common/cuda/scan.h"
 #include <vector>
 
+enum {
+  THREADS = 256
+};
+
 /* An array on the device, and how its entries go to the host */
 struct ArrayOnDevice {
   const void *from;    /* NULL: the level has no aggregates */
@@ -71,6 +75,27 @@ void BAIDeviceFreePicked(BAILevelsState state, BAILevelsArray array)
 
   BAIDrop(state, picked->sent_bytes, &picked->sent);
   BAIDrop(state, picked->ghost_bytes, &picked->ghost);
+}
+
+/* BAIDeviceCopyRows() for rows of width words */
+static __global__ void CopyRows(long long words, int width, const int *row, const unsigned *from, unsigned *to)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < words) to[k] = from[row[k / width] * (long long)width + k % width];
+}
+
+BAIStatus BAIDeviceCopyRows(BAILevelsState state, size_t n, const int *row, size_t size, const void *from, void *to)
+{
+  const int       width = (int)(size / sizeof(unsigned));
+  const long long words = (long long)n * width;
+
+  if (!n) return BAIStatusOf(BAI_OK);
+  CopyRows<<<BAIGrid(words, THREADS), THREADS, 0, state->s.stream>>>(words, width, row,
+                                                                     static_cast<const unsigned *>(from),
+                                                                     static_cast<unsigned *>(to));
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIDeviceSentRows(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsShared *shared)
