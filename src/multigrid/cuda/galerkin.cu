@@ -253,9 +253,8 @@ static BAIStatus SumColumns(BAILevelsState state, const BAIProduct &p, BAIDevice
   return BAIStatusOf(found->columns > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
-/* Finds the columns of short rows, which have at most width, and counts those of long rows, which have at most widest.
-   Allocates the row pointers of C and computes them, and sets C->A.nnz, C->longest and C->longs. The host waits for the
-   device */
+/* Does the first step of a product: short rows have at most width columns, long rows at most widest. Allocates and
+   computes the row pointers of C, and sets C->A.nnz, C->longest and C->longs. The host waits for the device */
 static BAIStatus CountColumns(BAILevelsState state, BAIProduct p, int width, int widest, BAIDeviceLevel *C)
 {
   BAIFound found = {0, 0, p.m};

@@ -19,9 +19,10 @@ static __device__ inline void BAIFind(BAIFound *found, int columns)
   BAIRaiseTo(&found->longest, columns);
 }
 
-/* A product. The first kernels find the columns of C. They store those of short rows in staged, column number u of row
-   c at u*m + c, as the places in C are not known yet, and count those of long rows. The last kernels compute the
-   values. staged is NULL if C has its columns already, and then the first kernels are left out */
+/* A product, which kernels make in two steps. The first step finds the columns of C: FindShort() stores those of short
+   rows in staged, column number u of row c at u*m + c, as their places in C are not known yet, and MakeLong() counts
+   those of long rows. The second step computes the values. If C has its columns already, there is no first step, and
+   staged is NULL */
 struct BAIProduct {
   BAIRows    A, C;
   BAIMembers members;
