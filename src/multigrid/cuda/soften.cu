@@ -52,5 +52,6 @@ BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
   const BAIDeviceLevel *L = BAIDeviceLast(state);
 
   if (L->A.n) BAITry(BAISidesSoften(state, side, &state->sides, L->A));
+  BAIDeviceFreePicked(state, BAI_ARRAY_SIDE);
   return BAIDeviceAside(state);
 }

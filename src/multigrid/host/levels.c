@@ -110,6 +110,7 @@ BAIStatus BAIHostSoften(BAILevelsState state, const BAILevelsSide *side)
 {
   if (state->sides.side) BAIHostSoftenRows(&BAIHostLast(state)->A, &state->sides, side, state->over);
   BAIHostFreeSides(&state->sides);
+  BAIHostFreePicked(state, BAI_ARRAY_SIDE);
   return BAIStatusOf(BAI_OK);
 }
 
