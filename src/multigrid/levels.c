@@ -62,8 +62,9 @@ static BAIStatus FindGhosts(BAILevels levels, const BAILevelsRanks *ranks, int l
   return BAIStatusOf(BAI_OK);
 }
 
-/* Computes this rank's part of the matrix of the next level, or if aggregates are kept, its new values, and overcorrects
-   its couplings. If soften, which is set if any coupling changes, ranks exchange the data of ghosts for that */
+/* Computes this rank's part of the matrix of the next level, or if aggregates are kept, its new values, and
+   overcorrects its couplings. If soften, which is set if any coupling changes, ranks exchange the data of ghosts for
+   that */
 static BAIStatus MakeNext(BAILevels levels, const BAILevelsRanks *ranks, int level, int modes, int kept, int soften)
 {
   BAILevelsGhosts ghosts = {.count = 0};

@@ -41,8 +41,8 @@ PetscErrorCode BAITransferDestroy(BAITransfer *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exchanges by copies from the memory of the peers, where *done tells whether the data of all ranks fit. Two halves take
-   turns: when a rank writes to one again, all peers have read it, as each waits for its device before it agrees.
+/* Exchanges by copies from the memory of the peers, where *done tells whether the data of all ranks fit. Two halves
+   take turns: when a rank writes to one again, all peers have read it, as each waits for its device before it agrees.
    Collective */
 static PetscErrorCode CopyFromPeers(BAITransfer *t, BAIStatus status, const BAIHalo *halo, size_t size,
                                     const void *sent, void *ghosts, PetscBool *done)

@@ -197,8 +197,8 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the halo of the next level. The rows that peer k reads there are count[k] aggregates, and row has those for all
-   peers, one peer after the other. All peers must call it */
+/* Creates the halo of the next level. The rows that peer k reads there are count[k] aggregates, and row has those for
+   all peers, one peer after the other. All peers must call it */
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, MPI_Comm comm, const PetscInt count[], const PetscInt row[],
                               BAIHalo *halo)
 {

@@ -93,9 +93,9 @@ typedef struct {
   const BAIAlikeRow    *of;
 } BAIAlikeRows;
 
-/* How to give numbers to things i: k is index[i], or if index is NULL i/rows, modulo fields if that is not 0; its number
-   is add + from[k], or add + k if from is NULL, or -1 if k is negative. Of the others, those that are not NULL: to[i]
-   gets the number; mark[k] gets 1, and list[number] gets k, unless k is negative */
+/* How to give numbers to things i. k is index[i], or if index is NULL i/rows, modulo fields if that is not 0. The
+   number of i is add + from[k], or add + k if from is NULL; or -1 if k is negative. Each array that is not NULL gets
+   values: to[i] the number, and unless k is negative, mark[k] 1 and list[number] k */
 typedef struct {
   const int *index;
   int        rows, fields;
@@ -329,8 +329,8 @@ BAIStatus BAIFitCompare(BAILevelsState, int count, const BAIPlaced *found);
 BAIStatus BAINumber(BAILevelsState, int n, const BAINumbers &);
 BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
 /* List the rows of each aggregate of a level by number, whether or not m is known, and unless member is NULL, store the
-   number of each row in its aggregate, less than BAI_SET; free this list; return it, or once rows are numbered by places
-   the list by places */
+   number of each row in its aggregate, less than BAI_SET; free this list; return it, or once rows are numbered by
+   places the list by places */
 BAIStatus  BAIListAggregates(BAILevelsState, BAIDeviceLevel *, int *member);
 void       BAIDropList(BAILevelsState, BAIDeviceLevel *);
 BAIMembers BAIMembersOf(BAILevelsState, const BAIDeviceLevel *);

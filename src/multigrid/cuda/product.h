@@ -173,8 +173,8 @@ static __device__ inline BAIScalar LikeRowTimes(const BAIAlikeRows &alike, const
   return sum;
 }
 
-/* Whether any of the rows of this thread block, which are in the order of its threads, has ghost entries. row is that of
-   this thread, and the matrix has n rows */
+/* Whether any of the rows of this thread block, which are in the order of its threads, has ghost entries. row is that
+   of this thread, and the matrix has n rows */
 static __device__ inline bool HasGhosts(const BAIFarRows &far, long long row, int n)
 {
   const long long first = row - threadIdx.x, last = first + BAI_SOLVE_THREADS;
