@@ -230,7 +230,12 @@ PARTS = [
         "`-ksp_type bai` to 1e-10: set-up, a later solve, and both together; a set-up for new values where given.",
     ),
     ("levels-weak", "Multigrid, n points in each direction for each GPU", "Otherwise as above."),
-    ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI. *auto*: PCBAI chooses its exchange."),
+    (
+        "mg",
+        "Geometric multigrid",
+        "KSPSolve() to 1e-8, V(1,1) with PCBAI. *auto*: PCBAI "
+        "chooses its exchange; *scatter*: PETSc exchanges, on several GPUs only.",
+    ),
     (
         "gamg",
         "Algebraic multigrid, n points in each direction for each GPU",

@@ -61,7 +61,7 @@ typedef struct {
   BAIReal over;
   /* Number of distributed levels above the finest level of this hierarchy, see BAIRepeats() */
   int above;
-  int scaled; /* they have scaled the residual, so that its numbers are in the range of single precision */
+  int scaled; /* these levels have scaled the residual, so that it is in the range of single precision */
   int twice;  /* BAILevelsApply() does two cycles, the second one starting from the result of the first */
   int given;  /* number of levels, from the finest one on, whose aggregates the caller gives */
   /* For each of these levels on the host, the aggregate of each row, or -1. They are ignored if the finest level is a
@@ -255,9 +255,9 @@ typedef struct {
   const BAIInt *row;
 } BAILevelsShared;
 
-/* The aggregates that ghosts of a level belong to, of which there are count. Those of peer p, from begin[p] to
-   begin[p + 1] - 1, have in aggregate numbers to which next[p] is to be added, or -1. aggregate and P, the rows of P of
-   the ghosts, are in memory of the backend */
+/* The aggregates of other ranks that ghosts of a level belong to: count of them. Ghosts begin[p] to begin[p + 1] - 1
+   belong to peer p. Ghost g of these is in aggregate number aggregate[g] + next[p], or in none if aggregate[g] is -1.
+   aggregate and P, the rows of P of the ghosts, are in memory of the backend */
 typedef struct {
   BAIInt           count;
   int              peers;
@@ -276,9 +276,9 @@ typedef struct {
   const BAILevelsShared *level;
   /* Sends size bytes for each row of the level that other ranks read, and receives size bytes for each ghost */
   int (*exchange)(void *context, int level, size_t size, const void *sent, void *ghosts);
-  /* During set-up, where a status is that of this rank, and the result is not 0 if that of any rank is an error: */
+  /* During set-up. A status is that of this rank. The result is not 0 if any rank has an error */
   int (*agree)(void *context, BAIStatus);
-  int (*share)(void *context, BAIStatus, int level, size_t size, const void *sent, void *ghosts); /* exchange() then */
+  int (*share)(void *context, BAIStatus, int level, size_t size, const void *sent, void *ghosts); /* exchange() too */
   /* Sums the numbers of rows of the next level over the ranks */
   int (*count)(void *context, int level, BAIInt mine, BAIInt *all);
   /* Sets up the exchange of the next level from the aggregates of rows that are sent, of size bytes each, which it

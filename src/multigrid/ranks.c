@@ -11,8 +11,8 @@
 #include "rules.h"
 
 enum {
-  /* All ranks do the work of a small level. So it has at most a fraction of a rank's rows of the finest level, and at
-     most a number of rows: this fraction and this number, or the smaller fraction and the larger number below */
+  /* A level is small if it has at most 1/GATHER_FRACTION of a rank's rows of the finest level and at most GATHER_ROWS
+     rows, or at most 1/GATHER_PART of them and GATHER_MOST rows, as all ranks do its work */
   GATHER_FRACTION = 8,
   GATHER_ROWS     = 1 << 15,
   GATHER_PART     = 128,
@@ -250,7 +250,7 @@ static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether ranks may write to each other's memory, if they can */
+/* Whether ranks may access each other's memory, if they can */
 static PetscBool MayWrite(const struct BAIRankLevels_ *R)
 {
   const BAI *bai = R->bai;

@@ -6,8 +6,8 @@
 #include "hierarchy.h"
 #include "../relaxation/shared.h"
 
-/* Opens memory from which ranks read each other's data, if they can, and if may, which is the same on all ranks. It has
-   room for item bytes of each of the rows that this rank sends. Collective */
+/* Opens memory from which ranks read each other's data, if they can, and if may, which is the same on all ranks. Each
+   of its halves has room for item bytes of each row that is sent, on the rank that sends most. Collective */
 PetscErrorCode BAITransferOpen(BAITransfer *t, PetscBool may, PetscInt rows, size_t item)
 {
   PetscInt64 half = (PetscInt64)((size_t)rows * item);
@@ -32,7 +32,7 @@ PetscErrorCode BAITransferClose(BAITransfer *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Also after an error, when the memory may still be open. Collective */
+/* Frees everything; after an error the memory may still be open. Collective */
 PetscErrorCode BAITransferDestroy(BAITransfer *t)
 {
   PetscFunctionBegin;
@@ -105,8 +105,8 @@ PetscErrorCode BAITransferArray(BAITransfer *t, BAIHalo *halo, size_t size, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does that between BAITransferOpen() and BAITransferClose(), or fails on all ranks if the status of any of them is an
-   error. Collective */
+/* Does what BAITransferArray() does, by copies from GPU to GPU if the memory is open. First all ranks agree on their
+   status, and all fail if one is an error. Collective */
 PetscErrorCode BAITransferOrFail(BAITransfer *t, BAIStatus status, BAIHalo *halo, size_t size, const void *sent,
                                  void *ghosts)
 {

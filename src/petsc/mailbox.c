@@ -1,5 +1,5 @@
 /*
-   Mailboxes: memory of each rank of a communicator, or of the first rank of each device, that all others write to.
+   Mailboxes: memory of each rank of a communicator, or of the first rank of each device, that all others access.
    Opening another process's memory takes milliseconds, so restored mailboxes are kept for reuse, unless they are large
 */
 #include "baiimpl.h"

@@ -93,9 +93,9 @@ typedef struct {
   const BAIAlikeRow    *of;
 } BAIAlikeRows;
 
-/* How to give numbers to things i. k is index[i], or if index is NULL i/rows, modulo fields if that is not 0. The
-   number of i is add + from[k], or add + k if from is NULL; or -1 if k is negative. Each array that is not NULL gets
-   values: to[i] the number, and unless k is negative, mark[k] 1 and list[number] k */
+/* Numbers for i = 0 to n - 1. Let k be index[i]; without index, i/rows, and if fields is not 0, that modulo fields. The
+   number of i is -1 if k < 0, else add + from[k], or add + k without from. Of the arrays to, mark and list, those that
+   are not NULL are set: to[i] = number; if k >= 0, also mark[k] = 1 and list[number] = k */
 typedef struct {
   const int *index;
   int        rows, fields;
@@ -228,7 +228,7 @@ struct BAILevelsState_ {
   int               points;            /* with modes: unknowns of a point on the finest level */
   BAILevelModes     mode, next_mode;   /* during set-up: modes on the last level, and on the next one */
   BAIReal           over, scale;       /* overcorrection factor; power of two that multiplies A in the levels, */
-  BAIReal           scaled;            /* and the one that factors has, if other levels have scaled r */
+  BAIReal           scaled;            /* the scale that factors were last set for, if other levels scale r */
   uint64_t          pattern;
   bool              kept;         /* levels get new values */
   cudaStream_t      aside;        /* stream of BAIDeviceAside(), or NULL before it is needed */
