@@ -261,7 +261,7 @@ def across(filename):
         ] = row
     run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
     out = [
-        f"All GPUs of a table were in one host. The tables are of these GPUs and commits: {'; '.join(run)}. The column"
+        f"All GPUs of a table were in one host. These GPUs and commits were measured: {'; '.join(run)}. The column"
         " of one GPU has milliseconds; the other columns have the time divided by that of one GPU. Iterations are in"
         " brackets where they depend on the number of GPUs."
     ]

@@ -232,7 +232,7 @@ typedef struct {
   BAIMailbox box;       /* memory from which ranks read each other's data during set-up, or NULL */
   size_t     half;      /* bytes of each of its two halves, the same on all ranks */
   int        odd;       /* half of the last exchange */
-  char      *staged[2]; /* sent data, and those of ghosts, on the host on the way from or to a device */
+  char      *staged[2]; /* buffers on the host for what a device sends and receives */
   size_t     room[2];   /* bytes of each */
 } BAITransfer;
 PETSC_INTERN PetscErrorCode BAITransferOpen(BAITransfer *, PetscBool, PetscInt, size_t);

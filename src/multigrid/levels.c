@@ -73,8 +73,7 @@ static BAIStatus MakeNext(BAILevels levels, const BAILevelsRanks *ranks, int lev
 
   if (ranks && !kept) BAITry(FindGhosts(levels, ranks, level, modes, &ghosts));
   status = BAILevelsProduct(levels, &ghosts);
-  if (ranks && soften) status = Exchange(levels, ranks, status, BAI_ARRAY_SIDE, level + 1, &side);
-  if (ranks && soften) BAITry(status);
+  if (ranks && soften) BAITry(Exchange(levels, ranks, status, BAI_ARRAY_SIDE, level + 1, &side));
   if (!status.code) status = BAILevelsSoften(levels, side);
   return Agree(ranks, level + 1, status);
 }

@@ -466,11 +466,12 @@ static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed,
                                 .count   = Count,
                                 .coarsen = Coarsen};
   /* for the data of an aggregate, or a row of P; without modes those of all levels fit */
-  const size_t item = PetscMax(sizeof(BAILevelsSide), (size_t)h->p.modes * sizeof(PetscScalar));
-  BAIStatus    status;
+  const size_t    item = PetscMax(sizeof(BAILevelsSide), (size_t)h->p.modes * sizeof(PetscScalar));
+  BAIStatus       status;
+  const PetscBool exchanges = (PetscBool)(!kept || agreed->over != 1); /* whether ranks exchange anything */
 
   PetscFunctionBegin;
-  PetscCall(BAITransferOpen(&R->transfer, MayWrite(R), R->level[0].halo.sends, item));
+  PetscCall(BAITransferOpen(&R->transfer, (PetscBool)(exchanges && MayWrite(R)), R->level[0].halo.sends, item));
   status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, (BAIInt)small, kept, &ranks, made,
                             &R->stop);
   PetscCall(R->code);

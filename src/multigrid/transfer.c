@@ -13,6 +13,7 @@ PetscErrorCode BAITransferOpen(BAITransfer *t, PetscBool may, PetscInt rows, siz
   PetscInt64 half = (PetscInt64)((size_t)rows * item);
 
   PetscFunctionBegin;
+  PetscCall(BAIMailboxRestore(&t->box)); /* if it is open after an error */
   if (!may) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &half, 1, MPIU_INT64, MPI_MAX, PetscObjectComm(t->bai->obj)));
   t->half = (size_t)half;
@@ -82,6 +83,7 @@ static PetscErrorCode PassThroughHost(BAITransfer *t, BAIHalo *halo, size_t size
   for (int k = 0; k < 2; k++) {
     if (bytes[k] <= t->room[k]) continue;
     PetscCall(PetscFree(t->staged[k]));
+    t->room[k] = 0;
     PetscCall(PetscMalloc1(bytes[k], &t->staged[k]));
     t->room[k] = bytes[k];
   }
@@ -114,7 +116,10 @@ PetscErrorCode BAITransferOrFail(BAITransfer *t, BAIStatus status, BAIHalo *halo
 
   PetscFunctionBegin;
   if (t->box) PetscCall(CopyFromPeers(t, status, halo, size, sent, ghosts, &done));
-  else PetscCall(BAIAgree(t->bai, BAICheckStatus(t->bai, status), NULL));
+  else { /* an error of the work so far must be known before ranks agree */
+    if (!status.code) status = BAISharedWait(t->bai->hierarchy->backend, t->bai->hierarchy->p.stream);
+    PetscCall(BAIAgree(t->bai, BAICheckStatus(t->bai, status), NULL));
+  }
   if (!done) PetscCall(BAITransferArray(t, halo, size, sent, ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,9 +19,9 @@ static __device__ inline void BAIFind(BAIFound *found, int columns)
   BAIRaiseTo(&found->longest, columns);
 }
 
-/* A product, which kernels make in two steps. The first step finds the columns of C: FindShort() stores those of short
-   rows in staged, column number u of row c at u*m + c, as their places in C are not known yet, and MakeLong() counts
-   those of long rows. The second step computes the values. If C has its columns already, there is no first step, and
+/* A product C = P^H A P, made in two steps. First FindShort() finds the columns of short rows of C, and MakeLong()
+   counts those of long rows. FindShort() stores column number u of row c at staged[u*m + c], as the places in C are not
+   known yet. Then SumShort() and MakeLong() compute the values. If C has its columns already, only that is done, and
    staged is NULL */
 struct BAIProduct {
   BAIRows    A, C;
