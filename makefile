@@ -130,7 +130,7 @@ endif
 # CUDA
 petsc   := $(addprefix src/relaxation/,blocks.c choose.c ghosts.c refine.c renew.c run.c setup.c \
   turns.c weight.c) \
-  $(addprefix src/multigrid/,hierarchy.c units.c apply.c fields.c points.c interleave.c modes.c ranks.c \
+  $(addprefix src/multigrid/,hierarchy.c units.c apply.c fields.c points.c interleave.c modes.c ranks.c rest.c \
     transfer.c gathered.c) \
   $(addprefix src/research/,faults.c stats.c)
 engine  := $(filter-out $(petsc),$(wildcard $(patsubst %,src/%/*.c,common relaxation multigrid research */host))) \

@@ -8,7 +8,7 @@ import sys
 SIDE, ITERATIONS = 1000, 17
 NODE = 8  # GPUs of a host
 GPUS = (4, 8, 64, 512)
-EXCHANGES = 26  # of an iteration, see "Levels on several GPUs" in ranks.md
+EXCHANGES = 14  # of an iteration, see "Levels on several GPUs" in ranks.md
 LATENCY, BETWEEN = 0.01, 25e6  # assumed between hosts: milliseconds of a message, and bytes in a millisecond
 BYTES = 3 * 4 + 8  # of a boundary row in an iteration: three exchanges in single precision, one in double
 MEMORY = 283  # bytes of a row in set-ups and solves of four GPUs

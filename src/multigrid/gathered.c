@@ -7,7 +7,7 @@
 
    The whole matrix, and vectors of its size, are in memory of each rank that works. Each rank stores its own part, and
    they exchange these: they write to each other's mailboxes, or use MPI through the host, with memory that only its
-   rank accesses. ranks.c gathers a coarse level in the same way.
+   rank accesses. rest.c gathers a coarse level in the same way.
 
    There are two of b and x, so that a rank may send the vectors of a solve while another one is busy with the solve
    before

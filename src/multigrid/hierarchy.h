@@ -52,7 +52,7 @@ typedef struct {
 } BAILevelsOptions;
 
 typedef struct BAIAggregates_ *BAIAggregates; /* see ../pc/baimg/aggregates.c */
-typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.c */
+typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.h */
 typedef struct BAIGathered_   *BAIGathered;   /* see gathered.c */
 
 /* Whether and how a system is gathered, and the entries of this rank */

@@ -78,21 +78,28 @@ static BAIStatus MakeNext(BAILevels levels, const BAILevelsRanks *ranks, int lev
   return Agree(ranks, level + 1, status);
 }
 
+/* Finds the aggregates of a level, and the number of rows of the next one on all ranks. Collective, unless ranks is
+   NULL */
+static BAIStatus FindAggregates(BAILevels levels, const BAILevelsRanks *ranks, int level, int columns, BAIInt *next)
+{
+  BAIInt          m      = 0;
+  const BAIStatus status = AtLevel(level, BAILevelsAggregate(levels, &m));
+
+  *next = m * columns;
+  return ranks ? OfAll(status, ranks->count(ranks->context, status, level, *next, next)) : status;
+}
+
 /* Finds the aggregates of a level of rows rows on all ranks, and sets next to the number of rows of the next level, or
    to 0 if this level is the last, because of stop */
 static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const BAILevelsRanks *ranks, int level,
                            BAIInt rows, BAIInt small, BAIInt *next, const char **stop)
 {
-  BAIInt m = 0;
-
   *next = 0;
   *stop = "the last one is small enough to be solved exactly";
   if (rows <= small) return BAIStatusOf(BAI_OK);
   *stop = "there are as many as allowed";
   if (level + 1 == BAILevelsAtMost(p)) return BAIStatusOf(BAI_OK);
-  BAITryStage(p, BAI_STAGE_COARSEN, Agree(ranks, level, BAILevelsAggregate(levels, &m)));
-  *next = m * BAIColumnsOfP(p->modes);
-  if (ranks) BAITry(OfAll(BAIStatusOf(BAI_OK), ranks->count(ranks->context, level, *next, next)));
+  BAITryStage(p, BAI_STAGE_COARSEN, FindAggregates(levels, ranks, level, BAIColumnsOfP(p->modes), next));
   *stop = *next ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
   if (*next > rows - rows / BAI_LEVELS_PARTS) *next = 0;
   return BAIStatusOf(BAI_OK);
@@ -101,8 +108,8 @@ static BAIStatus Aggregate(BAILevels levels, const BAILevelsParameters *p, const
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *p, const BAILevelsAgreed *agreed, BAIInt rows,
                            BAIInt small, int kept, const BAILevelsRanks *ranks, int *count, const char **stop)
 {
-  BAITry(Agree(ranks, 0, BAILevelsBegin(levels, agreed)));
-  for (*count = 1; *count != kept; ++*count) {
+  if (!*count) BAITry(Agree(ranks, 0, BAILevelsBegin(levels, agreed)));
+  for (*count += !*count; *count != kept; ++*count) {
     const int level = *count - 1;
 
     if (!kept) BAITry(Aggregate(levels, p, ranks, level, rows, small, &rows, stop));
@@ -132,7 +139,7 @@ BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   BAILevelsInfo info;
   BAIStatus     status;
   const char   *stop;
-  int           count;
+  int           count = 0;
 
   *levels = NULL;
   if (!new) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -159,7 +166,7 @@ BAIStatus BAILevelsUpdateValues(BAILevels levels, const BAIMatrix *matrix, const
 {
   BAILevelsInfo info;
   const char   *stop;
-  int           count;
+  int           count = 0;
 
   (void)levels->ops->InfoGet(levels->state, &info);
   if (matrix->n != info.level[0].rows) return BAIStatusOf(BAI_ERR_PATTERN);

@@ -3,11 +3,9 @@
 
    Aggregates never cross rank boundaries, and coarse matrices are distributed like the aggregates. The engine has this
    rank's part of each level, see levels.h; this file does the communication between ranks. The first small level is
-   gathered: each rank has its own copy of it, and levels for the copy, called the rest. All ranks compute the same
-   there, so nothing is sent back. The aggregates of the rest are boxes if its finest level is a grid, otherwise the
-   aggregates that the ranks would find together; with modes, aggregates of all rows
+   gathered, see rest.c
 */
-#include "hierarchy.h"
+#include "ranks.h"
 #include "rules.h"
 
 enum {
@@ -15,33 +13,11 @@ enum {
      rows, or at most 1/GATHER_PART of them and GATHER_MOST rows, as all ranks do its work */
   GATHER_FRACTION = 8,
   GATHER_ROWS     = 1 << 15,
-  GATHER_PART     = 128,
+  GATHER_PART     = 64,
   GATHER_MOST     = 1 << 17,
   /* a level of at most this number of rows is small, as an exchange takes longer than a cycle */
   GATHER_MIN_ROWS   = BAI_LEVELS_SMALL,
   GATHER_IF_STALLED = 100000 /* a level of at most this number of rows is gathered if coarsening stalls */
-};
-
-struct BAIRankLevels_ {
-  BAI            *bai;
-  PetscMPIInt     size;
-  int             last, count; /* last level that ranks made together; number of levels that stay distributed */
-  BAIRankLevel    level[BAI_LEVELS_MOST + 1];
-  BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* exchanges of these levels or of the rest, for the engine */
-  PetscBool       making;                      /* levels are made or get new values; otherwise they do cycles */
-  BAIGathered     rest;                        /* all of level number count, or NULL */
-  PetscInt       *ghost;                       /* global numbers of the ghosts of this level */
-  BAILevels       levels;                      /* levels of rest */
-  BAILevelsInfo   info;
-  BAIHalo         everyone;   /* halo in which every rank with rows reads all rows of rest */
-  double          flops_rest; /* flops of a cycle on rest */
-  BAIMailbox      mailbox;    /* memory in which ranks write to each other in cycles, or NULL */
-  BAITransfer     transfer;   /* exchanges of the caller for the engine */
-  PetscInt       *next;       /* see BAILevelsGhosts */
-  PetscBool       solves;     /* the engine solves on all ranks together */
-  BAILevelsAgreed agreed;     /* properties that the levels were made for */
-  const char     *stop;
-  PetscErrorCode  code; /* error of the last function that the engine called */
 };
 
 /* Ends access to the mailboxes, so that they can be used otherwise; collective */
@@ -133,28 +109,40 @@ static int AgreeOnStatus(void *context, BAIStatus status)
   return R->code ? 1 : 0;
 }
 
-/* Finds the first and the global number of rows of the next level, of which this rank has mine */
-static PetscErrorCode CountRows(BAIRankLevels R, BAIRankLevel *next, PetscInt mine)
+/* Finds the first and the global number of rows of the next level, of which this rank has mine; fails on all ranks if
+   the status of any is an error */
+static PetscErrorCode CountRows(BAIRankLevels R, BAIStatus status, BAIRankLevel *next, PetscInt mine)
 {
   const MPI_Comm comm = PetscObjectComm(R->bai->obj);
+  PetscInt      *rows;
+  PetscMPIInt    rank;
+  PetscBool      failed = PETSC_FALSE;
 
   PetscFunctionBegin;
-  next->m = mine;
-  PetscCallMPI(MPI_Scan(&mine, &next->first, 1, MPIU_INT, MPI_SUM, comm));
-  next->rows = next->first;
-  next->first -= mine;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &next->rows, 1, MPIU_INT, MPI_MAX, comm));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc1(R->size, &rows));
+  if (status.code) mine = -1;
+  PetscCallMPI(MPI_Allgather(&mine, 1, MPIU_INT, rows, 1, MPIU_INT, comm));
+  next->m     = mine;
+  next->first = next->rows = 0;
+  for (PetscMPIInt k = 0; k < R->size; k++) {
+    if (rows[k] < 0) failed = PETSC_TRUE;
+    if (k == rank) next->first = next->rows;
+    next->rows += rows[k];
+  }
+  PetscCall(PetscFree(rows));
+  if (failed) PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* BAILevelsRanks.count: sums the rows of the next level over the ranks. This function and those below return 1 after an
    error, which R->code keeps */
-static int Count(void *context, int level, BAIInt mine, BAIInt *all)
+static int Count(void *context, BAIStatus status, int level, BAIInt mine, BAIInt *all)
 {
   const BAIRankLevels R    = (BAIRankLevels)context;
   BAIRankLevel       *next = &R->level[level + 1];
 
-  if (!R->code) R->code = CountRows(R, next, (PetscInt)mine);
+  if (!R->code) R->code = CountRows(R, status, next, (PetscInt)mine);
   *all = (BAIInt)next->rows;
   return R->code ? 1 : 0;
 }
@@ -188,7 +176,7 @@ static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, 
   if (!status.code)
     status = BAILevelsNumber(R->bai->hierarchy->levels, L->halo.n, (const BAIInt *)L->halo.first,
                              (const BAIInt *)L->halo.last, sent, (BAIInt *)count, (BAIInt *)row);
-  PetscCall(BAIAgree(R->bai, BAICheckStatus(R->bai, status), NULL));
+  if (status.code) PetscCall(PetscArrayzero(count, L->halo.n)); /* all ranks fail when they agree below */
   PetscCall(BAIHaloCoarsen(&L->halo, PetscObjectComm(R->bai->obj), count, row, &next->halo));
   PetscCall(PetscFree2(count, row));
   PetscCall(PetscFree(R->next));
@@ -211,102 +199,6 @@ static int Coarsen(void *context, BAIStatus status, int level, size_t size, void
 
   if (!R->code) R->code = CoarsenHalo(R, status, level, size, sent, of, ghosts);
   return R->code ? 1 : 0;
-}
-
-/* Gathers the matrix of level number R->count, unless pattern only its values, on each rank; M becomes the whole. The
-   finest level is that of the user, also if the levels belong to -A */
-static PetscErrorCode GatherMat(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
-{
-  BAIRankLevel *L = &R->level[R->count];
-  PetscInt     *sent;
-
-  PetscFunctionBegin;
-  if (pattern) {
-    PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo), &R->ghost));
-    PetscCall(PetscMalloc1(L->halo.sends, &sent));
-    for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
-    PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(R->bai->obj), sizeof(*sent), sent, R->ghost));
-    PetscCall(PetscFree(sent));
-  }
-  PetscCall(BAIGatheredTake(R->rest, R->count ? NULL : &R->bai->hierarchy->M, R->count, R->ghost, pattern, M));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With modes, gathers those on all rows of the last level on each rank, one after the other, and sets p->mode to them;
-   the caller frees all */
-static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
-{
-  const PetscInt rows = R->level[R->last].rows, modes = (PetscInt)p->modes;
-  PetscScalar   *by_rows;
-
-  PetscFunctionBegin;
-  PetscCall(BAIGatherArray(bai, BAI_ARRAY_MODES, R->last, &R->level[R->last], (size_t)modes * sizeof(**all), &by_rows));
-  PetscCall(PetscMalloc1(rows * modes, all));
-  for (PetscInt k = 0; k < modes; k++) {
-    p->mode[k] = (const BAIScalar *)*all + k * rows;
-    for (PetscInt row = 0; row < rows; row++) (*all)[k * rows + row] = by_rows[row * modes + k];
-  }
-  PetscCall(PetscFree(by_rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether ranks may access each other's memory, if they can */
-static PetscBool MayWrite(const struct BAIRankLevels_ *R)
-{
-  const BAI *bai = R->bai;
-
-  return (PetscBool)(bai->node.size == R->size && bai->hierarchy->backend == BAI_BACKEND_CUDA &&
-                     bai->options.exchange != BAI_EXCHANGE_SCATTER);
-}
-
-/* Gathers level number R->count on each rank and makes levels for it, whose aggregates are those of the following
-   distributed levels */
-static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R)
-{
-  const BAIHierarchy  h = bai->hierarchy;
-  const BAIRankLevel *L = &R->level[R->count];
-  PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
-  PetscScalar        *modes = NULL;
-  BAILevelsInfo       info  = {.levels = 0};
-  BAILevelsParameters p;
-  BAIStatus           status;
-  BAIMatrix           M;
-
-  PetscFunctionBegin;
-  BAILevelsInfoGet(h->levels, &info);
-  PetscCall(BAIGatheredCreate(bai, L->m, (PetscInt)info.level[R->count].nnz, BAI_GATHERED_MODES,
-                              MayWrite(R) ? BAI_MAILBOX_OF_RANKS : BAI_MAILBOX_NONE, PETSC_FALSE, &R->rest));
-  PetscCall(GatherMat(R, PETSC_TRUE, &M));
-  PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
-  PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
-  p.given = 0;
-  for (int l = R->count; l < R->last; l++)
-    PetscCall(BAIGatherArray(bai, BAI_ARRAY_AGGREGATE, l, &R->level[l], sizeof(PetscInt), &numbers[p.given++]));
-  if (R->last) p.constants = 0; /* the modes of other levels are no constants */
-  if (p.modes && !p.constants) PetscCall(GatherModes(bai, R, &p, &modes));
-  else if (!p.modes && p.fields > 1)
-    PetscCall(BAIGatherArray(bai, BAI_ARRAY_FIELD, R->last, &R->level[R->last], sizeof(PetscInt), &field));
-  if (p.modes && R->count) p.fields = p.modes;
-  p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
-  p.above     = R->count;
-  p.scaled    = R->count && R->agreed.single;
-  p.twice     = R->count && BAIRepeats(h->hermitian, p.modes, R->count, (BAIInt)L->rows);
-  p.over      = p.modes ? p.over : R->agreed.over;
-  p.all       = 0;
-  p.first     = 0;
-  p.longest   = 0;
-  p.like      = bai->origin && !bai->apart ? bai->origin->hierarchy->ranks->levels : NULL;
-  p.aggregate = (const BAIInt *const *)numbers;
-  p.field     = (const BAIInt *)field;
-  status      = BAILevelsCreate(h->backend, &M, &p, &R->levels);
-  for (int l = 0; l < p.given; l++) PetscCall(PetscFree(numbers[l]));
-  PetscCall(PetscFree(field));
-  PetscCall(PetscFree(modes));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  BAILevelsInfoGet(R->levels, &R->info);
-  R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);
-  R->stop       = R->info.stop;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Replaces the properties of this rank in the hierarchy by those of all ranks, except flops; bytes are added up.
@@ -345,21 +237,12 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does the cycle of the gathered levels, from b to x */
-static PetscErrorCode SolveRest(const BAIRankLevels R, const BAIScalar *b, BAIScalar *x)
-{
-  PetscFunctionBegin;
-  PetscCall(BAICheckStatus(R->bai, BAILevelsApply(R->levels, b, x)));
-  PetscCall(BAIHierarchyLogFlops(R->bai->hierarchy, R->flops_rest));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Solves the gathered level; called by the engine within a cycle */
 static int Rest(void *context)
 {
   const BAIRankLevels R = (BAIRankLevels)context;
 
-  if (!R->code) R->code = SolveRest(R, BAIGatheredVector(R->rest, 0), BAIGatheredVector(R->rest, 1));
+  if (!R->code) R->code = BAIRestSolve(R, BAIGatheredVector(R->rest, 0), BAIGatheredVector(R->rest, 1));
   return R->code ? 1 : 0;
 }
 
@@ -396,8 +279,9 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
   PetscFunctionBegin;
   SetMaking(R, PETSC_FALSE);
   if (R->rest) {
-    ranks.b = BAIGatheredVector(R->rest, 0);
-    ranks.x = BAIGatheredVector(R->rest, 1);
+    ranks.b     = BAIGatheredVector(R->rest, 0);
+    ranks.x     = BAIGatheredVector(R->rest, 1);
+    ranks.whole = R->levels;
   }
   if (R->count) status = BAILevelsFinish(h->levels, &ranks, R->stop);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
@@ -423,7 +307,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (!R->count || !MayWrite(R)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!R->count || !R->reach) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc4(n * size, &peer, size, &memory, n * size, &own, n * size, &address));
   for (int l = 0; l + 1 < n; l++) {
     const BAIHalo *halo = l + 2 < n ? HaloOf(R, l) : &R->level[0].halo;
@@ -455,7 +339,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 }
 
 /* Makes the levels of all ranks until one has at most small rows, or if kept is not 0, gives this number of levels new
-   values. made: their number */
+   values. made is 0, or the number of levels that are followed by more, and becomes the number of all */
 static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small, int kept, int *made)
 {
   const BAIHierarchy   h     = R->bai->hierarchy;
@@ -471,9 +355,9 @@ static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed,
   const PetscBool exchanges = (PetscBool)(!kept || agreed->over != 1); /* whether ranks exchange anything */
 
   PetscFunctionBegin;
-  PetscCall(BAITransferOpen(&R->transfer, (PetscBool)(exchanges && MayWrite(R)), R->level[0].halo.sends, item));
-  status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[0].rows, (BAIInt)small, kept, &ranks, made,
-                            &R->stop);
+  PetscCall(BAITransferOpen(&R->transfer, (PetscBool)(exchanges && R->reach), R->level[0].halo.sends, item));
+  status = BAILevelsCoarsen(h->levels, &h->p, agreed, (BAIInt)R->level[*made ? *made - 1 : 0].rows, (BAIInt)small, kept,
+                            &ranks, made, &R->stop);
   PetscCall(R->code);
   PetscCall(BAITransferClose(&R->transfer));
   PetscCall(BAICheckStatus(R->bai, status));
@@ -492,6 +376,8 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   const PetscInt    *garray;
   Mat                Ad, Ao;
   BAIRankLevel      *L;
+  BAIMatrix          M;
+  PetscBool          parts;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h->ranks));
@@ -502,6 +388,8 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   R->making       = PETSC_TRUE;
   PetscCall(Agree(bai, &R->agreed));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &R->size));
+  R->reach = (PetscBool)(bai->node.size == R->size && h->backend == BAI_BACKEND_CUDA &&
+                         bai->options.exchange != BAI_EXCHANGE_SCATTER);
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
   PetscCall(PetscObjectGetNewTag(bai->obj, &L->halo.tag));
@@ -512,13 +400,19 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   each  = L->rows / R->size;
   small = PetscMax(PetscMin(GATHER_ROWS, each / GATHER_FRACTION), PetscMin(GATHER_MOST, each / GATHER_PART));
   small = PetscMax(GATHER_MIN_ROWS, small);
-  PetscCall(MakeLevels(R, &R->agreed, h->p.modes ? small : BAI_LEVELS_COARSEST, 0, &R->last));
-  R->last--;
-  /* All levels are distributed, or all before the first small one */
-  while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
-  if (R->count == R->last + 1 && R->last + 1 < BAILevelsAtMost(&h->p) && R->level[R->last].rows <= GATHER_IF_STALLED)
-    R->count = R->last;
-  if (R->count <= R->last) PetscCall(CreateRest(bai, R));
+  if (h->p.given) small = PetscMax(BAI_LEVELS_COARSEST, PetscMin(small, L->rows - 1)); /* given for each rank alone */
+  PetscCall(MakeLevels(R, &R->agreed, small, 0, &R->made));
+  if (R->made < BAILevelsAtMost(&h->p)) small = PetscMax(small, GATHER_IF_STALLED);
+  /* All levels are distributed, or all before the last one */
+  R->count = R->level[R->made - 1].rows > small ? R->made : R->made - 1;
+  if (R->count < R->made) {
+    PetscCall(BAIRestCreate(R, &M));
+    PetscCall(BAIRestMakeLevels(R, &M, &parts));
+    if (parts) {
+      PetscCall(MakeLevels(R, &R->agreed, BAI_LEVELS_COARSEST, 0, &R->made));
+      PetscCall(BAIRestMakeLevels(R, &M, &parts));
+    }
+  }
   PetscCall(Finish(bai, R));
   PetscCall(Connect(bai, R));
   PetscCall(FindInfo(bai, R));
@@ -541,7 +435,7 @@ static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgre
 {
   BAIStatus      status = BAIStatusOf(BAI_OK);
   PetscErrorCode code;
-  int            made;
+  int            made = 0;
 
   PetscFunctionBegin;
   SetMaking(R, PETSC_TRUE);
@@ -571,7 +465,7 @@ PetscErrorCode BAIRankLevelsRenew(BAI *bai, PetscBool *fits)
                       now.single == then->single && now.over == then->over);
   if (*fits) PetscCall(RenewLevels(bai, R, &now, fits));
   if (*fits && R->rest) {
-    PetscCall(GatherMat(R, PETSC_FALSE, &M));
+    PetscCall(BAIRestGather(R, PETSC_FALSE, &M));
     PetscCall(AgreeOnFit(bai, BAILevelsUpdateValues(R->levels, &M, NULL), fits));
   }
   if (*fits && R->rest) BAILevelsInfoGet(R->levels, &R->info);
@@ -591,7 +485,7 @@ PetscErrorCode BAIRankLevelsRun(BAIRankLevels R, const BAIRun *run, BAIStatus *s
   R->code = PETSC_SUCCESS;
   if (!R->count) { /* even the finest level is gathered, as no row is in an aggregate */
     PetscCall(BAIGatheredBring(R->rest, run->v.barray, NULL, PETSC_FALSE, &b, &x));
-    PetscCall(SolveRest(R, b, x));
+    PetscCall(BAIRestSolve(R, b, x));
     PetscCall(BAIGatheredReturn(R->rest, x, run->v.xarray));
   } else if (levels) *status = BAIRunLevels(levels, run);
   else if (R->agreed.single) PetscCall(FindLargest(R, &largest));

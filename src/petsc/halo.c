@@ -11,20 +11,25 @@ PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the owners of ghosts, whose columns ascend, and the number of ghosts of each */
+/* The rows that a rank reads of an owner: how many, and the first of them, or -1 if their numbers have gaps */
+typedef struct {
+  PetscInt count, first;
+} Wanted;
+
+/* Finds the owners of ghosts, whose columns ascend, and the ghosts of each */
 static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const PetscInt garray[], PetscMPIInt *n,
-                                 PetscMPIInt owner[], PetscInt count[])
+                                 PetscMPIInt owner[], Wanted wanted[])
 {
   const PetscInt *range;
-  PetscInt        end;
 
   PetscFunctionBegin;
   *n = 0;
   PetscCall(PetscLayoutGetRanges(columns, &range));
-  for (PetscInt begin = 0; begin < nghost; begin = end) {
+  for (PetscInt begin = 0, end; begin < nghost; begin = end, ++*n) {
     PetscCall(PetscLayoutFindOwner(columns, garray[begin], &owner[*n]));
-    for (end = begin + 1; end < nghost && garray[end] < range[owner[*n] + 1];) end++;
-    count[(*n)++] = end - begin;
+    PetscCall(PetscFindInt(range[owner[*n] + 1] - 1, nghost, garray, &end));
+    end        = end < 0 ? -end - 1 : end + 1;
+    wanted[*n] = (Wanted){end - begin, garray[end - 1] - garray[begin] == end - 1 - begin ? garray[begin] : -1};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -53,25 +58,40 @@ static PetscErrorCode TellPeers(BAIHalo *halo, MPI_Comm comm, PetscInt count[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes halo->row, the local numbers of the rows that other ranks read, in the order of their ghosts, and halo->from.
-   Collective */
-static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
+/* Makes halo->row, the local numbers of the rows that other ranks read, in the order of their ghosts. A list with gaps
+   is sent by the rank that reads, which wants, to the owner, of whom it is wanted. Collective */
+static PetscErrorCode GetRows(Mat A, const PetscInt garray[], const Wanted wants[], const Wanted wanted[],
+                              BAIHalo *halo)
 {
-  BAIHalo  reverse = {.n = halo->n, .rank = halo->rank, .first = halo->begin, .last = halo->begin + 1};
-  PetscInt first;
+  const MPI_Comm comm  = PetscObjectComm((PetscObject)A);
+  PetscMPIInt    count = 0, length;
+  PetscInt       first;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetNewTag((PetscObject)A, &reverse.tag));
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &halo->tag));
   PetscCall(PetscMalloc1(halo->sends, &halo->row));
   PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
-  halo->first[halo->n] = halo->sends;
-  reverse.begin        = halo->first;
-  reverse.request      = halo->request;
-  PetscCall(BAIHaloExchange(&reverse, PetscObjectComm((PetscObject)A), sizeof(PetscInt), garray, halo->row));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    if (wanted[k].first < 0) {
+      PetscCall(PetscMPIIntCast(wanted[k].count, &length));
+      PetscCallMPI(MPI_Irecv(halo->row + halo->first[k], length, MPIU_INT, halo->rank[k], halo->tag, comm,
+                             halo->request + count++));
+    }
+    if (wants[k].first < 0) {
+      PetscCall(PetscMPIIntCast(wants[k].count, &length));
+      PetscCallMPI(
+        MPI_Isend(garray + halo->begin[k], length, MPIU_INT, halo->rank[k], halo->tag, comm, halo->request + count++));
+    }
+  }
+  PetscCallMPI(MPI_Waitall(count, halo->request, MPI_STATUSES_IGNORE));
   PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
-  for (PetscInt k = 0; k < halo->sends; k++) halo->row[k] -= first;
-  halo->tag = reverse.tag;
-  PetscCall(TellPeers(halo, PetscObjectComm((PetscObject)A), NULL));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    PetscInt *const row = halo->row + halo->first[k];
+
+    for (PetscInt i = 0; i < wanted[k].count; i++)
+      row[i] = (wanted[k].first < 0 ? row[i] : wanted[k].first + i) - first;
+  }
+  PetscCall(TellPeers(halo, comm, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,17 +101,19 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
   PetscLayout    columns;
-  PetscMPIInt    size, owners, readers, *owner, *reader;
-  PetscInt      *in, *out;
+  PetscMPIInt    size, owners, readers, *owner, *reader, *place;
+  Wanted        *of, *by, *wants, *wanted; /* of each owner, and by each reader; the same for each peer */
 
   PetscFunctionBegin;
   *halo = (BAIHalo){.n = 0};
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(MatGetLayouts(A, NULL, &columns));
-  PetscCall(PetscMalloc2(size, &owner, size, &in));
-  PetscCall(FindOwners(columns, nghost, garray, &owners, owner, in));
-  PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, owners, owner, in, &readers, &reader, &out));
-  PetscCall(PetscSortMPIIntWithIntArray(readers, reader, out));
+  PetscCall(PetscMalloc2(size, &owner, size, &of));
+  PetscCall(FindOwners(columns, nghost, garray, &owners, owner, of));
+  PetscCall(PetscCommBuildTwoSided(comm, 2, MPIU_INT, owners, owner, of, &readers, &reader, &by));
+  PetscCall(PetscCalloc3(owners + readers, &wants, owners + readers, &wanted, readers, &place));
+  for (PetscMPIInt r = 0; r < readers; r++) place[r] = r;
+  PetscCall(PetscSortMPIIntWithArray(readers, reader, place));
   PetscCall(PetscMalloc5(owners + readers, &halo->rank, owners + readers + 1, &halo->first, owners + readers,
                          &halo->last, owners + readers + 1, &halo->begin, owners + readers, &halo->from));
   halo->begin[0] = 0;
@@ -100,15 +122,19 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
     const PetscBool   read = (PetscBool)(i < owners && (o == readers || owner[i] <= reader[o]));
     const PetscBool   sent = (PetscBool)(o < readers && (i == owners || reader[o] <= owner[i]));
 
-    halo->rank[k]      = read ? owner[i] : reader[o];
+    halo->rank[k] = read ? owner[i] : reader[o];
+    if (read) wants[k] = of[i++];
+    if (sent) wanted[k] = by[place[o++]];
     halo->first[k]     = halo->sends;
-    halo->begin[k + 1] = halo->begin[k] + (read ? in[i++] : 0);
-    halo->last[k]      = halo->sends += sent ? out[o++] : 0;
+    halo->begin[k + 1] = halo->begin[k] + wants[k].count;
+    halo->last[k]      = halo->sends += wanted[k].count;
   }
-  PetscCall(GetRows(A, garray, halo));
-  PetscCall(PetscFree2(owner, in));
+  halo->first[halo->n] = halo->sends;
+  PetscCall(GetRows(A, garray, wants, wanted, halo));
+  PetscCall(PetscFree2(owner, of));
+  PetscCall(PetscFree3(wants, wanted, place));
   PetscCall(PetscFree(reader));
-  PetscCall(PetscFree(out));
+  PetscCall(PetscFree(by));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -66,11 +66,20 @@ static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
   return exchange < state->levels ? &state->level[exchange].halo : exchange == state->levels ? &state->vector : NULL;
 }
 
-/* Bytes of each ghost of an exchange, or of the sums of each rank */
+/* Four bytes of a number in the lower half, and in the upper half the number of the exchange that sends them. A piece
+   is read and written at once, so the reader sees whether its data have come, and nobody need wait for a flag */
+typedef unsigned long long Piece;
+
+template <typename M>
+static constexpr int PIECES = (int)(sizeof(M) / sizeof(unsigned));
+
+/* Bytes in a mailbox of each ghost of an exchange, or of the sums of each rank */
 static size_t SizeOf(BAILevelsState state, int exchange)
 {
-  if (exchange < state->levels) return BAISizeOfNumbers(state);
-  return exchange == state->levels ? sizeof(BAIScalar) : BAI_FAR_SUMS * sizeof(BAIReal);
+  const size_t pieces = sizeof(Piece) / sizeof(unsigned);
+
+  if (exchange < state->levels) return BAISizeOfNumbers(state) * pieces;
+  return exchange == state->levels ? sizeof(BAIScalar) * pieces : BAI_FAR_SUMS * sizeof(BAIReal);
 }
 
 /* Addresses that other ranks write to: for each exchange, the data of even and of odd ones; then flags, exchanges x
@@ -173,8 +182,8 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
   BAITry(BAIDeviceListen(state));
   CUDATry(cudaMemcpyAsync(peer, far.data(), far.size() * sizeof(BAIFarPeer), cudaMemcpyHostToDevice, state->s.stream));
   CUDATry(cudaMemsetAsync(zero, 0, (size_t)counters * sizeof(BAIFlag), state->s.stream));
-  CUDATry(cudaMemsetAsync(mine + m.flags, 0, m.bytes - m.flags, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream)); /* all flags must be 0 before another rank sets one */
+  CUDATry(cudaMemsetAsync(mine, 0, m.bytes, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream)); /* all numbers must be 0 before another rank writes one */
   state->between.x = ghosts;
   state->arrived   = reinterpret_cast<unsigned *>(zero + n);
   state->stalled   = reinterpret_cast<int *>(zero + n + 1);
@@ -213,52 +222,111 @@ enum Numbers {
   SINGLE_BY_NATIVE
 };
 
-/* Calls get(k) and then put(k, value) for k from first + t to last in steps of step, several gets before the first
-   put */
-template <typename T, typename Get, typename Put>
-static __device__ __forceinline__ void Copy(int first, int last, int t, int step, Get get, Put put)
+/* Writes a number to the memory of another rank */
+template <typename M>
+static __device__ __forceinline__ void SendNumber(Piece *to, M value, unsigned exchange)
 {
-  for (int k = first + t; k < last; k += BAI_EXCHANGE_AT_ONCE * step) {
-    T value[BAI_EXCHANGE_AT_ONCE];
+  unsigned part[PIECES<M>];
+
+  memcpy(part, &value, sizeof(value));
+#pragma unroll
+  for (int k = 0; k < PIECES<M>; k++) BAIStoreFar(to + k, (Piece)exchange << 32 | part[k]);
+}
+
+/* Whether a number of this exchange has come; returns it in value */
+template <typename M>
+static __device__ __forceinline__ bool HasCome(const Piece *from, unsigned exchange, M *value)
+{
+  unsigned part[PIECES<M>];
+  bool     come = true;
 
 #pragma unroll
-    for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
-      if (k + u * step < last) value[u] = get(k + u * step);
-#pragma unroll
-    for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
-      if (k + u * step < last) put(k + u * step, value[u]);
+  for (int k = 0; k < PIECES<M>; k++) {
+    const Piece piece = BAILoadFar(from + k);
+
+    part[k] = (unsigned)piece;
+    come    = (unsigned)(piece >> 32) == exchange && come;
   }
+  memcpy(value, part, sizeof(*value));
+  return come;
 }
 
 /* Sends x of rows, of type T, to the mailboxes of other ranks, as numbers of type M */
 template <typename T, typename M>
-static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, int odd, const void *from, int t, int step)
+static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, BAIFlag number, const T *x, int t, int step)
 {
-  const T *const x = static_cast<const T *>(from);
-
   for (int p = 0; p < h.peers; p++) {
-    const int first = h.peer[p].first;
-    M *const  to    = static_cast<M *>(h.peer[p].to[odd]);
+    const int    first = h.peer[p].first, last = h.peer[p].last;
+    Piece *const to = static_cast<Piece *>(h.peer[p].to[number & 1]);
 
-    Copy<T>(
-      first, h.peer[p].last, t, step, [&](int k) { return x[h.place[k]]; },
-      [&](int k, T value) { BAIStoreFar(to + (k - first), M(value)); });
+    for (int k = first + t; k < last; k += BAI_EXCHANGE_AT_ONCE * step) {
+      T value[BAI_EXCHANGE_AT_ONCE];
+
+#pragma unroll
+      for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
+        if (k + u * step < last) value[u] = x[h.place[k + u * step]];
+#pragma unroll
+      for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
+        if (k + u * step < last) SendNumber(to + (k + u * step - first) * PIECES<M>, M(value[u]), (unsigned)number);
+    }
   }
 }
 
-/* Copies x of ghosts, of type T, from the mailbox, where it has type M, to its place behind x of the rows */
+/* Waits for x of ghosts in the mailbox, where it has type M, and copies it to its place behind x of the rows, of
+   type T */
 template <typename T, typename M>
-static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int odd, void *ghosts, int t, int step)
+static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, BAIFlag number, T *ghosts, int t, int step,
+                                               int *stalled, int *stalled_host)
 {
-  const M *const box = static_cast<const M *>(h.box[odd]);
+  const Piece *const box = static_cast<const Piece *>(h.box[number & 1]);
 
-  Copy<M>(
-    0, h.ghosts, t, step, [&](int g) { return BAILoadFar(box + g); },
-    [&](int g, M value) { static_cast<T *>(ghosts)[g] = T(value); });
+  for (int g = t; g < h.ghosts; g += BAI_EXCHANGE_AT_ONCE * step) {
+    M value[BAI_EXCHANGE_AT_ONCE];
+
+    BAISpin(
+      stalled, stalled_host,
+      [&] {
+        bool come = true;
+
+#pragma unroll
+        for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
+          if (g + u * step < h.ghosts)
+            come = HasCome(box + (g + u * step) * PIECES<M>, (unsigned)number, &value[u]) && come;
+        return come;
+      },
+      BAI_PEER_CYCLES, BAI_ERR_ABSENT);
+#pragma unroll
+    for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
+      if (g + u * step < h.ghosts) ghosts[g + u * step] = T(value[u]);
+  }
 }
 
-/* Sends x, then the number of the exchange to the flags of the other ranks; receives x of ghosts when all of them have
-   arrived. All thread blocks must run at the same time */
+/* An exchange of x of type T by numbers of type M. Each rank tells all peers that it has begun. So it has read what
+   came before, which they may overwrite in the next exchange */
+template <typename T, typename M>
+static __device__ __forceinline__ void Exchange(const BAIDeviceHalo &h, const void *x, void *ghosts, unsigned *arrived,
+                                                int *stalled, int *stalled_host)
+{
+  const BAIFlag number = BAILoad(h.exchanges) + 1; /* bypasses L1, which may hold an old value */
+  const int     step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  for (int p = t; p < h.peers; p += step) BAIStoreFar(h.peer[p].tell, number);
+  Send<T, M>(h, number, static_cast<const T *>(x), t, step);
+  __syncthreads(); /* all threads of the block have read the number */
+  if (!threadIdx.x && BAIArrive(arrived) == gridDim.x) {
+    *arrived = 0;
+    BAIStore(h.exchanges, number);
+  }
+  Receive<T, M>(h, number, static_cast<T *>(ghosts), t, step, stalled, stalled_host);
+  for (int p = t; p < h.peers; p += step) {
+    const BAIFlag *flag = h.peer[p].told;
+
+    BAISpin(
+      stalled, stalled_host, [=] { return BAILoadFar(flag) >= number; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
+  }
+}
+
+/* Sends x and receives x of ghosts. All thread blocks must run at the same time */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS,
                                     BAI_EXCHANGE_EACH) void ExchangeFar(Numbers numbers, BAIDeviceHalo h, const void *x,
                                                                         void *ghosts, const int *done,
@@ -266,33 +334,10 @@ static __global__ __launch_bounds__(BAI_SOLVE_THREADS,
                                                                         int *stalled_host)
 {
   BAIFollow();
-  const int     stop   = done ? *done : 0;
-  const BAIFlag number = BAILoad(h.exchanges) + 1; /* bypasses L1, which may hold an old value */
-  const int     step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x),
-            odd = (int)(number & 1);
-
-  if (stop) return;
-  if (numbers == NATIVE) Send<BAIScalar, BAIScalar>(h, odd, x, t, step);
-  else if (numbers == SINGLE) Send<BAISingle, BAISingle>(h, odd, x, t, step);
-  else Send<BAISingle, BAIScalar>(h, odd, x, t, step);
-  __syncthreads();
-  /* for all threads of the block, after the barrier */
-  if (!threadIdx.x) BAIFenceFar();
-  if (__syncthreads_or(!threadIdx.x && BAIArrive(arrived) == gridDim.x)) { /* the last block */
-    if (!threadIdx.x) *arrived = 0;
-    if (!threadIdx.x) BAIStore(h.exchanges, number);
-    for (int p = (int)threadIdx.x; p < h.peers; p += (int)blockDim.x) BAIStoreFarRelease(h.peer[p].tell, number);
-  }
-  for (int p = (int)threadIdx.x; p < h.peers; p += (int)blockDim.x) {
-    const BAIFlag *flag = h.peer[p].told;
-
-    BAISpin(
-      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, BAI_PEER_CYCLES, BAI_ERR_ABSENT);
-  }
-  __syncthreads();
-  if (numbers == NATIVE) Receive<BAIScalar, BAIScalar>(h, odd, ghosts, t, step);
-  else if (numbers == SINGLE) Receive<BAISingle, BAISingle>(h, odd, ghosts, t, step);
-  else Receive<BAISingle, BAIScalar>(h, odd, ghosts, t, step);
+  if (done && *done) return;
+  if (numbers == NATIVE) Exchange<BAIScalar, BAIScalar>(h, x, ghosts, arrived, stalled, stalled_host);
+  else if (numbers == SINGLE) Exchange<BAISingle, BAISingle>(h, x, ghosts, arrived, stalled, stalled_host);
+  else Exchange<BAISingle, BAIScalar>(h, x, ghosts, arrived, stalled, stalled_host);
 }
 
 /* Exchanges x of ghosts by one kernel, in stream order. The host does not wait, so an error may belong to an earlier
@@ -359,7 +404,16 @@ static __device__ __forceinline__ void AddRest(int p, BAIScalar rest, const int 
   T *const above = static_cast<T *>(to);
 
   if (!child) above[p] = x;
-  for (int k = child ? child[p] : 0; child && k < child[p + 1]; k++) above[k] += x;
+  for (int k = child ? child[p] : 0, end = child ? child[p + 1] : 0; k < end; k += BAI_CHILDREN_AT_ONCE) {
+    T sum[BAI_CHILDREN_AT_ONCE];
+
+#pragma unroll
+    for (int u = 0; u < BAI_CHILDREN_AT_ONCE; u++)
+      if (k + u < end) sum[u] = above[k + u] + x;
+#pragma unroll
+    for (int u = 0; u < BAI_CHILDREN_AT_ONCE; u++)
+      if (k + u < end) above[k + u] = sum[u];
+  }
 }
 
 /* Prolongs x to the rows of each aggregate of the level above, or copies it if child is NULL. Levels belong to A times

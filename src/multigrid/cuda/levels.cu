@@ -119,10 +119,7 @@ static void FreeMade(BAILevelsState state, int made)
 
     if (state->info.hermitian) BAIDrop(state, (size_t)L->A.n, &L->aggregate);
     BAIDrop(state, all * (size_t)state->p.modes, &L->P);
-    BAIDrop(state, (size_t)L->A.n, &L->row);
-    BAIDrop(state, all, &L->place);
-    BAIDrop(state, (size_t)L->m + 1, &L->child);
-    BAIDrop(state, (size_t)L->A.n, &L->parent);
+    BAIDropList(state, L);
     BAIDeviceFreeMatrix(state, L);
   }
 }
@@ -133,19 +130,16 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks, con
   int       count; /* levels of the cycle */
 
   if (!state->kept) {
-    state->info.stop        = stop;
-    state->p.field          = NULL;
-    state->p.aggregate      = NULL;
+    state->info.stop   = stop;
+    state->p.field     = NULL;
+    state->p.aggregate = NULL;
+    if (ranks) state->levels = ranks->levels + ranks->next;
     BAIDeviceLast(state)->m = 0;
     BAIFreeModes(state);
     for (int a = 0; a < BAI_ARRAYS; a++) BAIDeviceFreePicked(state, (BAILevelsArray)a);
     if (state->field) BAIDrop(state, (size_t)state->level[0].A.n, &state->field);
-    BAITryStage(&state->p, BAI_STAGE_FILL, BAIDeviceOrder(state));
-    if (ranks) {
-      state->levels           = ranks->levels + ranks->next;
-      BAIDeviceLast(state)->m = 0;
-      BAITry(BAIDeviceTakeRanks(state, ranks));
-    }
+    BAITryStage(&state->p, BAI_STAGE_FILL, BAIDeviceOrder(state, ranks));
+    if (ranks) BAITry(BAIDeviceTakeRanks(state, ranks));
   }
   count = state->p.all ? state->ranks.levels : state->levels;
   BAITryStage(&state->p, BAI_STAGE_FILL, Place(state, count));

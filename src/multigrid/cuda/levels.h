@@ -342,7 +342,7 @@ bool      BAIHasFewRows(BAILevelsState, int rows);
 BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *, const BAIRows &);
 void      BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 /* order.cu: number rows by aggregates on all levels */
-BAIStatus BAIDeviceOrder(BAILevelsState);
+BAIStatus BAIDeviceOrder(BAILevelsState, const BAILevelsRanks *);
 /* place.cu: store the matrix of levels first to end - 1 by places; without new values, first is 0, and their blocks are
    cut before. Allocate vectors of the first count levels */
 BAIStatus BAIPlaceLevels(BAILevelsState, int first, int end);

@@ -106,16 +106,42 @@ static BAIStatus Prepare(BAILevelsState state, BAIDeviceLevel *L, Order *order)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate
-   come last */
-BAIStatus BAIDeviceOrder(BAILevelsState state)
+/* Numbers the rows of a level in the order of their places in whole, where the first of them is row number first.
+   Ghosts keep their numbers */
+static BAIStatus OrderLike(BAILevelsState state, BAILevelsState whole, int first, BAIDeviceLevel *L)
 {
-  cudaStream_t stream = state->s.stream;
-  Orders       few    = {};
+  const int    n     = L->A.n;
+  const size_t all   = (size_t)whole->level[0].A.n;
+  const int   *place = whole->level[0].place + first; /* of this rank's rows */
+  BAIRoom      room;
+  Order        order;
+  int         *mark;
 
-  for (int l = state->levels - 1; l >= 0; l--) {
+  L->alone = n;
+  BAITry(Prepare(state, L, &order));
+  if (!n) return BAIStatusOf(BAI_OK);
+  BAITry(room.Get(state, all + 1, &mark));
+  CUDATry(cudaMemsetAsync(mark, 0, (all + 1) * sizeof(*mark), state->s.stream));
+  BAITry(BAINumber(state, n, {.index = place, .mark = mark}));
+  BAITry(BAIScan(&state->s, (long long)all + 1, mark, mark));
+  BAITry(BAINumber(state, n, {.index = place, .from = mark, .to = L->place}));
+  BAITry(BAINumber(state, n, {.rows = 1, .from = L->place, .list = L->row}));
+  return BAINumber(state, L->A.ghosts, {.rows = 1, .add = n, .to = L->place + n});
+}
+
+/* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate
+   come last. Rows of the last level keep their order, or take that of their places in the levels of all of its rows */
+BAIStatus BAIDeviceOrder(BAILevelsState state, const BAILevelsRanks *ranks)
+{
+  const BAILevelsState whole  = ranks ? BAILevelsStateOf(ranks->whole) : NULL;
+  const int            last   = state->levels - 1 - (whole ? 1 : 0);
+  cudaStream_t         stream = state->s.stream;
+  Orders               few    = {};
+
+  if (whole) BAITry(OrderLike(state, whole, (int)ranks->first, BAIDeviceLast(state)));
+  for (int l = last; l >= 0; l--) {
     BAIDeviceLevel *L     = &state->level[l];
-    const bool      small = L->A.n + L->A.ghosts < FEW && few.count == state->levels - 1 - l;
+    const bool      small = L->A.n + L->A.ghosts < FEW && few.count == last - l;
     Order           order;
 
     L->alone = L->A.n;

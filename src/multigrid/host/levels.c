@@ -148,12 +148,9 @@ BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks, const
     for (int l = 0; l < count; l++) BAITry(BAIHostFits(state, l));
   } else {
     state->info.stop = stop;
-    BAITryStage(p, BAI_STAGE_FILL, BAIHostPlaceLevels(state, count));
-    if (ranks) {
-      state->levels         = count + ranks->next;
-      BAIHostLast(state)->m = 0;
-      BAITry(BAIHostTakeRanks(state, ranks));
-    }
+    if (ranks) state->levels = count + ranks->next;
+    BAITryStage(p, BAI_STAGE_FILL, BAIHostPlaceLevels(state, count, ranks));
+    if (ranks) BAITry(BAIHostTakeRanks(state, ranks));
     BAITryStage(p, BAI_STAGE_FILL, BAIHostMeasure(state, count));
   }
   BAITryStage(p, BAI_STAGE_FACTOR, BAIHostInvert(state));

@@ -129,7 +129,7 @@ BAIStatus BAIHostMeasure(BAILevelsState, int count);
 BAIStatus BAIHostFits(BAILevelsState, int level);
 /* place.c: number rows by aggregates on all levels; cut blocks and store the matrix by places on count levels; store
    new values by places; invert the last level */
-BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
+BAIStatus BAIHostPlaceLevels(BAILevelsState, int count, const BAILevelsRanks *);
 BAIStatus BAIHostPlace(BAILevelsState, BAIHostLevel *, int values_only);
 BAIStatus BAIHostInvert(BAILevelsState);
 /* sent.c: free what Pick has returned for an array */

@@ -3,8 +3,9 @@
 #include <string.h>
 
 /* Sets row, child and alone of all levels. Numbers rows from the last level to the first in the order of the places of
-   their aggregates; rows in no aggregate come last */
-static BAIStatus Order(BAILevelsState state)
+   their aggregates; rows in no aggregate come last. Rows of the last level keep their order, or take that of their
+   places in whole, where the first of them is row number begin */
+static BAIStatus Order(BAILevelsState state, const BAIHostLevel *whole, BAIInt begin)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
 
@@ -15,6 +16,8 @@ static BAIStatus Order(BAILevelsState state)
     BAI_KEEP(L->row, L->A.n);
     if (!L->m) {
       for (BAIInt i = 0; i < L->A.n; i++) L->row[i] = i;
+      for (BAIInt p = 0; whole && l == state->levels - 1 && p < whole->A.n; p++)
+        if (whole->row[p] >= begin && whole->row[p] < begin + L->A.n) L->row[count++] = whole->row[p] - begin;
       continue;
     }
     BAI_KEEP(L->child, L->m + 1);
@@ -124,10 +127,12 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIHostPlaceLevels(BAILevelsState state, int count)
+BAIStatus BAIHostPlaceLevels(BAILevelsState state, int count, const BAILevelsRanks *ranks)
 {
-  state->level[state->levels - 1].m = 0;
-  BAITry(Order(state));
+  const BAILevelsState whole = ranks ? BAILevelsStateOf(ranks->whole) : NULL;
+
+  BAIHostLast(state)->m = 0;
+  BAITry(Order(state, whole ? whole->level : NULL, ranks ? ranks->first : 0));
   for (int l = 0; l < count; l++) {
     BAIHostLevel *L = &state->level[l];
 
