@@ -33,57 +33,12 @@ static __device__ inline cuda::std::complex<R> BAIOfLane(cuda::std::complex<R> v
 }
 #endif
 
-/* The sum of value in this lane and in the lane lanes later, if there is one */
-template <typename T>
-static __device__ inline T BAIPlusLater(T value, int lanes)
-{
-  const T later = BAIShuffleDown(value, lanes);
-
-  return (int)(threadIdx.x % BAI_LANES) + lanes < BAI_LANES ? value + later : value;
-}
-
-/* The shuffle itself tells whether there is such a lane, which takes fewer registers */
-static __device__ inline double BAIPlusLater(double value, int lanes)
-{
-  double sum;
-
-  asm volatile("{.reg .u32 lo, hi; .reg .pred p; .reg .f64 r; mov.b64 %0, %1; mov.b64 {lo, hi}, %1;"
-               " shfl.sync.down.b32 lo|p, lo, %2, 31, 0xffffffff; shfl.sync.down.b32 hi|p, hi, %2, 31, 0xffffffff;"
-               " mov.b64 r, {lo, hi}; @p add.f64 %0, %0, r;}"
-               : "=d"(sum)
-               : "d"(value), "r"(lanes));
-  return sum;
-}
-
-static __device__ inline float BAIPlusLater(float value, int lanes)
-{
-  float sum;
-
-  asm volatile("{.reg .f32 r; .reg .pred p; shfl.sync.down.b32 r|p, %1, %2, 31, 0xffffffff; @p add.f32 r, r, %1;"
-               " mov.f32 %0, r;}"
-               : "=f"(sum)
-               : "f"(value), "r"(lanes));
-  return sum;
-}
-
-static __device__ inline unsigned long long BAIPlusLater(unsigned long long value, int lanes)
-{
-  unsigned long long sum;
-
-  asm volatile("{.reg .u32 lo, hi; .reg .pred p; .reg .u64 r; mov.b64 {lo, hi}, %1;"
-               " shfl.sync.down.b32 lo|p, lo, %2, 31, 0xffffffff; shfl.sync.down.b32 hi|p, hi, %2, 31, 0xffffffff;"
-               " mov.b64 r, {lo, hi}; @p add.u64 r, r, %1; mov.b64 %0, r;}"
-               : "=l"(sum)
-               : "l"(value), "r"(lanes));
-  return sum;
-}
-
 /* The sum over a warp, in its first lane */
 template <typename T>
 static __device__ inline T BAISumOfWarp(T value)
 {
 #pragma unroll
-  for (int k = 1; k < BAI_LANES; k *= 2) value = BAIPlusLater(value, k);
+  for (int k = 1; k < BAI_LANES; k *= 2) value += BAIShuffleDown(value, k);
   return value;
 }
 
