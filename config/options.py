@@ -41,7 +41,7 @@ RANGES = {
     'REAL_AT_LEAST': ('at least {0}, where {0} means {1}', '≥ {0} ({0}: {1})'),
     'FRACTION': ('at least 0 and less than 1', '≥ 0 and < 1'),
     'POSITIVE_OR_0': ('positive, or 0: {0}', '> 0, or 0 (0: {0})'),
-    'POSITIVE_OR_AUTO': ('positive', '> 0'),
+    'POSITIVE': ('positive', '> 0'),
     'FLAG': (None, '`true`, `false`'),
     'VIEWER': (None, '`true`, `false`, or a viewer as for `-ksp_view`'),
     'FLAG_OR_AUTO': (None, '`true`, `false` or `auto`'),

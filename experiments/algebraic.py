@@ -13,7 +13,6 @@ SMOOTHERS = {
     "PETSc's default, Chebyshev": "",
     "color": COLOR,
     "color, ω = 0.8": COLOR + " -mg_levels_pc_bai_omega 0.8",
-    "color, ω auto": COLOR + " -mg_levels_pc_bai_omega auto",
     "color, ℓ1": COLOR + " -mg_levels_pc_bai_weight l1",
     "color, τ": COLOR + " -mg_levels_pc_bai_weight tau",
     "sync": BAI + " -mg_levels_pc_bai_mode sync",

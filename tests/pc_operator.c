@@ -247,66 +247,6 @@ static PetscErrorCode TestOmegaTooLarge(Mat A, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What omega auto stands for is used: the same bits as with that number, and hardly more of the energy of an error is
-   left than with 1 */
-static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
-{
-  PC        pc;
-  Vec       b, z, w;
-  PetscReal found, energy[2];
-  PetscBool equal;
-
-  PetscFunctionBeginUser;
-  PetscCall(Create(A, mode, &pc));
-  PetscCall(VecDuplicate(x, &b));
-  PetscCall(VecDuplicate(x, &z));
-  PetscCall(VecDuplicate(x, &w));
-  PetscCall(VecSet(b, 0.0));
-  PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));
-  PetscCall(VecCopy(x, w));
-  PetscCall(Smooth(pc, b, w, 1, PETSC_FALSE));
-  PetscCall(ViewedNumber((PetscObject)pc, "local_iters 5, omega ", &found));
-  PetscCall(ViewHas((PetscObject)pc, "(auto, in smoothing steps)", &equal));
-  PetscCall(Expect(equal, "the view says that omega is auto"));
-  PetscCall(Expect((PetscBool)(found == 1 || (mode == BAI_MODE_COLOR && PetscAbsReal(found - (PetscReal)1.3) < 1e-6)),
-                   "omega auto is 1, or 1.3 where blocks take turns, not %g", (double)found));
-  if (mode == BAI_MODE_COLOR) {
-    PetscCall(VecCopy(x, z));
-    PetscCall(VecShift(z, -0.5));
-    for (int one = 0; one < 2; one++) {
-      PetscScalar dot;
-
-      if (one) PetscCall(PCBAISetOmega(pc, 1));
-      PetscCall(VecCopy(x, z));
-      PetscCall(VecShift(z, -0.5));
-      PetscCall(Smooth(pc, b, z, 6, PETSC_FALSE));
-      PetscCall(MatMult(A, z, w));
-      PetscCall(VecDot(w, z, &dot));
-      energy[one] = PetscRealPart(dot);
-    }
-    PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));
-    PetscCall(Expect(energy[0] <= 1.3 * energy[1], "energy left with omega %g: %g, with 1: %g", (double)found,
-                     (double)energy[0], (double)energy[1]));
-    PetscCall(VecCopy(x, w));
-    PetscCall(Smooth(pc, b, w, 1, PETSC_FALSE));
-    PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));
-    PetscCall(VecCopy(x, z));
-    PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
-    PetscCall(VecEqual(w, z, &equal));
-    PetscCall(Expect(equal, "applied again, it is the same"));
-    PetscCall(PCBAISetOmega(pc, found));
-    PetscCall(VecCopy(x, z));
-    PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
-    PetscCall(VecEqual(w, z, &equal));
-    PetscCall(Expect(equal, "omega %g, set, does what auto does", (double)found));
-  }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&z));
-  PetscCall(VecDestroy(&w));
-  PetscCall(PCDestroy(&pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* New values are taken over at the next set-up, and only then */
 static PetscErrorCode TestUpdate(Mat A, Vec x)
 {
@@ -476,7 +416,6 @@ int main(int argc, char **argv)
     if ((mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) && Case("fixed_%s", BAIModes[mode]))
       PetscCall(TestFixed(A, x, y, symmetric, (BAIMode)mode));
     if (mode == BAI_MODE_SYNC && Case("omega_too_large")) PetscCall(TestOmegaTooLarge(A, x));
-    if (mode != BAI_MODE_SYNC && Case("omega_%s", BAIModes[mode])) PetscCall(TestOmega(A, x, (BAIMode)mode));
     if (Case("smoothing_%s", BAIModes[mode])) PetscCall(TestSmoothing(A, x, symmetric, (BAIMode)mode));
   }
   if (Case("update")) PetscCall(TestUpdate(A, x));

@@ -137,7 +137,6 @@ PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 #define BAI_UNITS_GROWTH    1.5 /* largest growth of BAILevelsInfo.units by new values in the same units */
 #define BAI_UNITS           16  /* largest ratio of diagonal entries of a field without mixed units */
 #define BAI_UNITS_OF_FIELDS 2   /* largest ratio of their means over several fields */
-PETSC_INTERN PetscErrorCode BAIFindDefect(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIScalingFind(PetscObject, Mat, PetscInt, PetscBool, BAIScaling *);
 PETSC_INTERN PetscErrorCode BAIScalingFits(const BAIScaling *, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIScalingReplace(BAIScaling *, Vec);

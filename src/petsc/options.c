@@ -32,7 +32,7 @@ typedef struct {
   BAIOptionOf        of;
   Kind               kind;
   double             least, most; /* range; a real number must be less than most */
-  PetscBool          or_auto[FACES];
+  PetscBool          or_auto;
   const char        *allowed; /* range in words; NULL: one of names */
   const char *const *names;
 } Option;
@@ -50,18 +50,16 @@ typedef struct {
 #define REAL(n, m, words) .kind = IS_REAL, .least = n, .most = m, .allowed = words
 #define AT_LEAST(n, what) \
   INT(n, PETSC_MAX_INT, sizeof(what) > 1 ? "at least " #n " (" #n ": " what ")" : "at least " #n)
-#define BETWEEN(n, m)             INT(n, m, "at least " #n " and at most " #m)
-#define COUNT(n, what)            INT(1, n, "auto, or at least 1 and at most " #n), .or_auto = {AUTO, AUTO, AUTO}
-#define POSITIVE_OR_0(what)       REAL(0, INFINITY, "a positive number, or 0 (" what ")")
-#define POSITIVE_OR_AUTO(ksp, pc) REAL(DBL_TRUE_MIN, INFINITY, "a positive number"), .or_auto = {ksp, pc}
-#define REAL_AT_LEAST(n, what)    REAL(n, INFINITY, "a number, at least " #n)
-#define FRACTION                  REAL(0, 1, "at least 0 and less than 1")
-#define AUTO                      PETSC_TRUE
-#define NO_AUTO                   PETSC_FALSE
-#define FLAG                      .kind = IS_FLAG, .most = 1, .allowed = "true or false"
-#define FLAG_OR_AUTO              .kind = IS_FLAG_OR_AUTO, .least = -1, .most = 1, .allowed = "auto, true or false"
-#define VIEWER                    .kind = IS_VIEWER, .most = 1, .allowed = "true, false, or ascii:FILE"
-#define NAMES(array)              .kind = IS_NAME, .names = array
+#define BETWEEN(n, m)          INT(n, m, "at least " #n " and at most " #m)
+#define COUNT(n, what)         INT(1, n, "auto, or at least 1 and at most " #n), .or_auto = PETSC_TRUE
+#define POSITIVE_OR_0(what)    REAL(0, INFINITY, "a positive number, or 0 (" what ")")
+#define POSITIVE               REAL(DBL_TRUE_MIN, INFINITY, "a positive number")
+#define REAL_AT_LEAST(n, what) REAL(n, INFINITY, "a number, at least " #n)
+#define FRACTION               REAL(0, 1, "at least 0 and less than 1")
+#define FLAG                   .kind = IS_FLAG, .most = 1, .allowed = "true or false"
+#define FLAG_OR_AUTO           .kind = IS_FLAG_OR_AUTO, .least = -1, .most = 1, .allowed = "auto, true or false"
+#define VIEWER                 .kind = IS_VIEWER, .most = 1, .allowed = "true, false, or ascii:FILE"
+#define NAMES(array)           .kind = IS_NAME, .names = array
 #define OPTION(field, Function, type, standard, method, range, says) \
   {.name = #field, .function = #Function, .text = says, .offset = offsetof(OPTIONS, field), standard, method, range},
 static const Option all[] = {
@@ -198,13 +196,11 @@ static int CountNames(const char *const names[])
   return count;
 }
 
-/* Writes the range of an option of a face in words, as in "at least 1" */
-static PetscErrorCode Allowed(const Option *option, int face, char text[], size_t len)
+/* Writes the range of an option in words, as in "at least 1" */
+static PetscErrorCode Allowed(const Option *option, char text[], size_t len)
 {
-  const PetscBool or_auto = (PetscBool)(option->or_auto[face] && option->kind == IS_REAL);
-
   PetscFunctionBegin;
-  if (option->allowed) PetscCall(PetscSNPrintf(text, len, "%s%s", option->allowed, or_auto ? ", or auto" : ""));
+  if (option->allowed) PetscCall(PetscStrncpy(text, option->allowed, len));
   else PetscCall(PetscSNPrintf(text, len, "one of %s", option->names[0]));
   for (int n = 1; !option->allowed && n < CountNames(option->names); n++) {
     PetscCall(PetscStrlcat(text, ", ", len));
@@ -220,44 +216,44 @@ static PetscErrorCode WrongValue(const BAI *bai, const Option *option, const cha
 
   PetscFunctionBegin;
   PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
-  PetscCall(Allowed(option, bai->face->number, allowed, sizeof(allowed)));
+  PetscCall(Allowed(option, allowed, sizeof(allowed)));
   SETERRQ(PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be %s", name, value, allowed);
 }
 
-/* Whether a value is in the range of its option; or_auto: PETSC_DECIDE means auto */
-static PetscBool IsRight(const Option *option, PetscBool or_auto, const void *value)
+/* Whether a value is in the range of its option; is_auto: PETSC_DECIDE means auto */
+static PetscBool IsRight(const Option *option, PetscBool is_auto, const void *value)
 {
   const double number = GetNumber(option->kind, value);
   const double most   = option->kind == IS_NAME ? CountNames(option->names) - 1 : option->most;
 
-  return (PetscBool)((or_auto && number == PETSC_DECIDE) ||
+  return (PetscBool)((is_auto && number == PETSC_DECIDE) ||
                      (number >= option->least && (number < most || (number == most && option->kind != IS_REAL))));
 }
 
 /* Writes a value as users type it; an invalid enum as a number */
-static PetscErrorCode ValueText(const Option *option, PetscBool or_auto, const void *value, char text[], size_t len)
+static PetscErrorCode ValueText(const Option *option, PetscBool is_auto, const void *value, char text[], size_t len)
 {
   const double number = GetNumber(option->kind, value);
 
   PetscFunctionBegin;
-  if (number == PETSC_DECIDE && (or_auto || option->kind == IS_FLAG_OR_AUTO))
+  if (number == PETSC_DECIDE && (is_auto || option->kind == IS_FLAG_OR_AUTO))
     PetscCall(PetscStrncpy(text, "auto", len));
   else if (option->kind == IS_INT) PetscCall(PetscSNPrintf(text, len, "%" PetscInt_FMT, *(const PetscInt *)value));
   else if (option->kind == IS_REAL) PetscCall(PetscSNPrintf(text, len, "%g", number));
-  else if (!IsRight(option, or_auto, value)) PetscCall(PetscSNPrintf(text, len, "%d", (int)number));
+  else if (!IsRight(option, is_auto, value)) PetscCall(PetscSNPrintf(text, len, "%d", (int)number));
   else if (option->kind == IS_NAME) PetscCall(PetscStrncpy(text, option->names[(int)number], len));
   else PetscCall(PetscStrncpy(text, PetscBools[(int)number], len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Checks that a value is in range; otherwise the error names the option, the value and the range */
-static PetscErrorCode CheckValue(const BAI *bai, const Option *option, PetscBool or_auto, const void *value)
+static PetscErrorCode CheckValue(const BAI *bai, const Option *option, PetscBool is_auto, const void *value)
 {
   char text[64];
 
   PetscFunctionBegin;
-  if (IsRight(option, or_auto, value)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ValueText(option, or_auto, value, text, sizeof(text)));
+  if (IsRight(option, is_auto, value)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ValueText(option, is_auto, value, text, sizeof(text)));
   PetscCall(WrongValue(bai, option, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,7 +283,7 @@ PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char fie
   PetscValidLogicalCollectiveReal(obj, (PetscReal)GetNumber(all[k].kind, value), 4);
   PetscCall(BAIGet(obj, face, &bai));
   if (!bai) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CheckValue(bai, &all[k], all[k].or_auto[face->number], value));
+  PetscCall(CheckValue(bai, &all[k], all[k].or_auto, value));
   PetscCall(PetscMemcpy(FieldOf(&all[k], OptionsOf(bai)), value, SizeOf(all[k].kind)));
   bai->asked |= (uint64_t)1 << k;
   BAIChanged(bai);
@@ -409,14 +405,14 @@ PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObj
     PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_%s_%s", bai->face->name, bai->face->type, option->name));
     PetscCall(PetscSNPrintf(man, sizeof(man), "%s%s%s%s", bai->face->prefix, type, option->function[0] ? "Set" : "",
                             option->function));
-    PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
+    PetscCall(Allowed(option, allowed, sizeof(allowed)));
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
-    PetscCall(ValueText(option, option->or_auto[face], field, now, sizeof(now)));
+    PetscCall(ValueText(option, option->or_auto, field, now, sizeof(now)));
     PetscCall(PetscOptionsString(key, text, man, now, word, sizeof(word), &set));
     if (!set) continue;
     asked |= (uint64_t)1 << k;
     PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
-    is_auto = (PetscBool)(is_auto && (option->or_auto[face] || option->kind == IS_FLAG_OR_AUTO));
+    is_auto = (PetscBool)(is_auto && (option->or_auto || option->kind == IS_FLAG_OR_AUTO));
     PetscCall(ReadWord(option, is_auto, word, field, &right));
     if (!right) PetscCall(WrongValue(bai, option, word));
     PetscCall(CheckValue(bai, option, is_auto, field));

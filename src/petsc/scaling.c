@@ -93,20 +93,6 @@ static PetscErrorCode Defect(Mat A, Vec w, PetscReal *defect, PetscReal *mixed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the defect of the constant, never zero: near zero for elliptic equations, near 1 if rows are dominant */
-PetscErrorCode BAIFindDefect(PETSC_UNUSED BAI *bai, Mat A, PetscReal *defect)
-{
-  Vec one;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &one, NULL));
-  PetscCall(VecSet(one, 1.0));
-  PetscCall(Defect(A, one, defect, NULL));
-  *defect = PetscMax(*defect, PETSC_MACHINE_EPSILON);
-  PetscCall(VecDestroy(&one));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* y = B x for B = W A W, where W is the diagonal matrix of w; work is work space */
 static PetscErrorCode MultScaled(Mat A, Vec w, Vec x, Vec work, Vec y)
 {

@@ -28,10 +28,9 @@ static PetscErrorCode ViewMode(BAI *bai, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(
-    PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n",
+    PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g%s\n",
                            BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters,
-                           o->theta ? " on average at most" : "", (double)BAISmoothingOmega(bai),
-                           o->omega == PETSC_DECIDE ? " (auto, in smoothing steps)" : "",
+                           o->theta ? " on average at most" : "", (double)o->omega,
                            (double)(bai->relax.engine ? (PetscReal)bai->relax.info.local_omega : o->local_omega),
                            bai->relax.engine && bai->relax.info.local_omega < BAILocalOmega(&bai->relax.use.p)
                              ? " where it is least"

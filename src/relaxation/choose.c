@@ -45,23 +45,7 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
   const BAIOptions *o = &bai->options;
 
   return (PetscBool)(!bai->face->solves && BAIModeOf(bai) == BAI_MODE_SYNC && o->polynomial == BAI_POLYNOMIAL_AUTO &&
-                     (o->omega == 1.0 || o->omega == PETSC_DECIDE) && !BAIUsesTau(bai));
-}
-
-/*
-   The omega of smoothing steps. Auto over-relaxes elliptic equations in mode color, unless blocks read old values,
-   which would be raised as well: of other ranks, or of blocks that share a turn. If rows are dominant, omega 1 smooths
-   better
-*/
-PetscReal BAISmoothingOmega(const BAI *bai)
-{
-  const PetscBool apart = (PetscBool)(bai->ranks.scatter && !bai->relax.info.turns);
-  const PetscBool alone = (PetscBool)((!bai->ranks.scatter && bai->relax.info.blocks == 1) ||
-                                      2 * bai->relax.info.block_size > BAI_GROUP_ROWS);
-
-  if (bai->options.omega != PETSC_DECIDE) return bai->options.omega;
-  if (!(bai->relax.defect > 0.0) || bai->relax.defect > (PetscReal)BAI_ELLIPTIC_DEFECT) return 1.0;
-  return BAIModeOf(bai) == BAI_MODE_COLOR && !BAIUsesTau(bai) && !apart && alone ? (PetscReal)BAI_OVER_RELAXATION : 1.0;
+                     o->omega == 1.0 && !BAIUsesTau(bai));
 }
 
 /*

@@ -62,7 +62,6 @@ typedef struct {
   PetscBool       strong;  /* with partition auto: blocks are grown along strong couplings */
   PetscBool       crowded; /* PCBAI with mode auto: mode color would leave most blocks waiting */
   PetscReal       largest; /* estimate of BAIFindLargest(); 0: not yet found */
-  PetscReal       defect;  /* defect of constants for omega auto, see BAIFindDefect(); 0: not yet found */
   PetscReal       tau;     /* factor of omega */
   PetscInt        setups;  /* number of engines created */
   PetscInt        updates; /* number of times that engines got new values */
@@ -117,7 +116,6 @@ PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *);
 PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscBool      BAIUsesTau(const BAI *);
 PETSC_INTERN PetscReal      BAIEpsilonOf(const BAI *);
-PETSC_INTERN PetscReal      BAISmoothingOmega(const BAI *);
 PETSC_INTERN PetscErrorCode BAILookIfCrowded(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIChoose(const BAI *, Mat, BAIChoice *);
 

@@ -150,7 +150,7 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
   const BAIOptions *o    = &bai->options;
   const BAIStep     step = {.mode      = BAIModeOf(bai),
                             .direction = direction,
-                            .omega     = (o->omega == PETSC_DECIDE ? 1 : o->omega) * bai->relax.tau,
+                            .omega     = o->omega * bai->relax.tau,
                             .momentum  = o->momentum,
                             .fresh     = 1,
                             .faulty    = o->fault_fraction > 0.0};

@@ -64,7 +64,6 @@ static PetscErrorCode RenewEngine(BAI *bai, const BAIParts *m, BAIChoice *choice
   bai->relax.refinement.learnt = PETSC_FALSE;
   if (bai->relax.use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
   bai->relax.largest = 0.0;
-  bai->relax.defect  = 0.0;
   bai->relax.tau     = 1.0;
   if (BAIUsesTau(bai)) PetscCall(BAIFindTau(bai, m->A, &bai->relax.tau));
   PetscFunctionReturn(PETSC_SUCCESS);

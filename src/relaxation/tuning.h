@@ -105,12 +105,6 @@ enum {
 #define BAI_MOST_ALIKE        0.75
 #define BAI_STRONG_COUPLING   0.25
 
-/* Over-relaxation of omega auto makes up for damped local sweeps. Of 1, 1.15, 1.3 and 1.5, this value takes the fewest
-   cycles of algebraic multigrid for hard problems without costing others more than one */
-#define BAI_OVER_RELAXATION 1.3
-/* defect of constants; boundaries make it 0.3 on small grids, dominant rows make it 1 */
-#define BAI_ELLIPTIC_DEFECT 0.5
-
 /* The largest eigenvalue is a little larger than the one that GMRES or the power method finds. An omega is refused only
    if it diverges even for an eigenvalue smaller by this factor than the one found */
 #define BAI_EIGENVALUE_MARGIN 1.1

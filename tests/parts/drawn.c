@@ -14,7 +14,7 @@ typedef enum {
 
 typedef struct {
   const char        *name;
-  PetscBool          has[2], or_auto[2];
+  PetscBool          has[2];
   Kind               kind;
   PetscInt           least, most;
   const char *const *names;
@@ -27,10 +27,8 @@ typedef struct {
 #define AT_LEAST(n, what)                                            .kind = IS_INT, .least = n, .most = PETSC_MAX_INT
 #define BETWEEN(n, m)                                                .kind = IS_INT, .least = n, .most = m
 #define POSITIVE_OR_0(what)                                          .kind = IS_REAL
-#define POSITIVE_OR_AUTO(ksp, pc)                                    .kind = IS_REAL
+#define POSITIVE                                                     .kind = IS_REAL
 #define FRACTION                                                     .kind = IS_FRACTION
-#define AUTO                                                         PETSC_TRUE
-#define NO_AUTO                                                      PETSC_FALSE
 #define FLAG                                                         .kind = IS_FLAG
 #define VIEWER                                                       .kind = IS_FLAG
 #define NAMES(array)                                                 .kind = IS_NAME, .names = array
@@ -71,7 +69,7 @@ static PetscInt SmallInt(Dice *dice, PetscInt least, PetscInt most)
 }
 
 /* A word for the value of an option, drawn from its range */
-static void DrawValue(Dice *dice, const Option *o, int face, PetscInt most, char word[], size_t length)
+static void DrawValue(Dice *dice, const Option *o, PetscInt most, char word[], size_t length)
 {
   PetscInt count = 0;
 
@@ -83,8 +81,7 @@ static void DrawValue(Dice *dice, const Option *o, int face, PetscInt most, char
     (void)snprintf(word, length, "%.3f", (double)Between(dice, (PetscReal)0.3, (PetscReal)1.2));
     break;
   case IS_FRACTION:
-    if (o->or_auto[face] && OneIn(dice, 2)) (void)snprintf(word, length, "auto");
-    else (void)snprintf(word, length, "%.3f", OneIn(dice, 3) ? 0.0 : (double)Between(dice, 0, (PetscReal)0.9));
+    (void)snprintf(word, length, "%.3f", OneIn(dice, 3) ? 0.0 : (double)Between(dice, 0, (PetscReal)0.9));
     break;
   case IS_FLAG:
     (void)snprintf(word, length, "%s", OneIn(dice, 2) ? "true" : "false");
@@ -123,7 +120,7 @@ static void DrawOptions(Dice *dice, System *s)
         if (!strcmp(o->name, limits[l].name)) most = limits[l].most;
       }
       if (!o->has[face] || !most || !OneIn(dice, 3)) continue;
-      DrawValue(dice, o, face, most, word, sizeof(word));
+      DrawValue(dice, o, most, word, sizeof(word));
       if (!strcmp(o->name, "exchange") && !strcmp(word, "dk"))
         continue; /* an error where ranks share a GPU; auto takes dk where it can be */
       if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue; /* an error */

@@ -112,15 +112,15 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds a value that depends on the matrix at the first application after a set-up; until then it is 0 */
-static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, PetscReal *), PetscReal *value)
+/* Estimates the largest eigenvalue at the first application after a set-up; until then it is 0 */
+static PetscErrorCode FindLargestOnce(BAI *bai)
 {
   PetscErrorCode code;
 
   PetscFunctionBegin;
-  if (*value != 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->relax.largest != 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, 0, 0, 0));
-  code = (*find)(bai, bai->relax.A, value);
+  code = BAIFindLargest(bai, bai->relax.A, &bai->relax.largest);
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, 0, 0, 0));
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,7 +138,7 @@ static PetscErrorCode CheckOmega(BAI *bai)
   PetscFunctionBegin;
   if (bai->options.omega <= 1.0 || (mode != BAI_MODE_SYNC && mode != BAI_MODE_LAUNCH))
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FindOnce(bai, BAIFindLargest, &bai->relax.largest));
+  PetscCall(FindLargestOnce(bai));
   most = 2 * (PetscReal)BAI_REFUSED_OMEGA / (bai->relax.tau * bai->relax.largest);
   PetscCall(BAIOptionName(bai, "omega", name, sizeof(name)));
   PetscCall(MatGetSize(bai->relax.A, &rows, NULL));
@@ -159,7 +159,7 @@ static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
     PetscCall(CheckOmega(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(FindOnce(bai, BAIFindLargest, &bai->relax.largest));
+  PetscCall(FindLargestOnce(bai));
   step->fourth_kind = 1;
   step->omega       = (BAIReal)(1 / bai->relax.largest);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,8 +177,7 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does all sweeps of a smoothing step at once, without residuals and work vectors. Omega auto applies to it; in an
-   application by a Krylov method over-relaxation has no certain gain */
+/* Does all sweeps of a smoothing step at once, without residuals and work vectors */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol,
                                             PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its,
                                             PetscBool guess_zero, PetscInt *its_done,
@@ -196,9 +195,6 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
     bai->options.its, its, most);
   PetscCall(SetUpIfAsked(pc));
   PetscCall(StepOf(bai, BAI_FORWARD, &step));
-  if (bai->options.omega == PETSC_DECIDE && BAIModeOf(bai) == BAI_MODE_COLOR)
-    PetscCall(FindOnce(bai, BAIFindDefect, &bai->relax.defect));
-  if (!step.fourth_kind) step.omega = (BAIReal)(BAISmoothingOmega(bai) * bai->relax.tau);
   /* A polynomial starts again in each iteration of the KSP, which converges if one of them reduces the error */
   if (step.fourth_kind) {
     for (PetscInt k = 0; k < its; k++)

@@ -329,8 +329,7 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
 
    Input Parameters:
 +  pc    - the preconditioner; the call is ignored unless it is of type `PCBAI`
--  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default 1); any other value is an error,
-           `PETSC_ERR_ARG_OUTOFRANGE`
+-  omega - the factor, positive (default 1); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`
 
    Options Database Key:
 .  -pc_bai_omega <1> - sets it
@@ -341,11 +340,10 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    A block goes from $x_J$ to $x_J + \omega (y_J - x_J)$, where $y_J$ is the result of its local sweeps. Every order of
    updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
 
-   Auto (`PETSC_DECIDE`) is 1, with one exception. It is 1.3 in smoothing steps of mode color with `KSPRICHARDSON`,
-   without weights tau and auto, if A nearly annihilates constants; over-relaxation then makes up for damped local
-   sweeps. The exception does not apply if rows are diagonally dominant, on several MPI ranks with GPUs, or with blocks
-   of at most 64 rows, of which several share a turn and read each other's previous values. In mode sync a polynomial
-   damps, see `PCBAISetPolynomial()`.
+   In mode color 1.3 makes up for damped local sweeps, and saves up to half of the cycles of `PCGAMG` for elliptic
+   equations. It costs some if rows are diagonally dominant, along a flow, or if blocks read values from before their
+   turn: on several MPI ranks with GPUs, and with blocks of at most 64 rows, of which several share a turn. In mode sync
+   a polynomial damps, see `PCBAISetPolynomial()`; only with omega 1.
 
    In modes sync and launch smoothing diverges with $2/\lambda$ or more, where $\lambda$ is the largest eigenvalue of
    $M^{-1} A$. The first application estimates $\lambda$. As estimates are not exact, only a number above 1 that exceeds
@@ -374,9 +372,6 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
 .  omega - see `PCBAISetOmega()`
 
    Level: intermediate
-
-   Note:
-   It is the value that was set. `PCView()` shows the value that `PCSetUp()` chose.
 
 .seealso: `PCBAI`, `PCBAISetOmega()`
 @*/
