@@ -135,18 +135,10 @@ class Option:
             return '%s <%s>' % (self.key(face), self.word(face))
         return '%s (%s)' % (self.key(face), '|'.join(sorted(words, key=lambda word: word != self.word(face))))
 
-    def has_auto(self, face):
-        return (
-            self.kind in ('COUNT', 'FLAG_OR_AUTO')
-            or self.kind == 'POSITIVE_OR_AUTO'
-            and self.limits[FACES.index(face)] == 'AUTO'
-        )
-
-    def is_chosen(self, face):
+    def is_chosen(self):
         """Some value leaves the choice to the set-up"""
-        return (
-            self.has_auto(face) or 'auto' in (self.enum.words if self.enum else []) or 'chosen at set-up' in self.limits
-        )
+        words = self.enum.words if self.enum else []
+        return self.kind in ('COUNT', 'FLAG_OR_AUTO') or 'auto' in words or 'chosen at set-up' in self.limits
 
     def range_in(self, where):
         """The row of RANGES in manual pages, 0, or for users, 1"""
@@ -166,8 +158,6 @@ class Option:
             text = f'{", ".join(others)} or {last}'
             return text + '; any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`' if self.enum else text
         text = self.range_in(0)
-        if self.kind == 'POSITIVE_OR_AUTO' and self.has_auto(face):
-            text += ', or `PETSC_DECIDE` to have it found'
         return '%s (default %s); any other value is an error, `PETSC_ERR_ARG_OUTOFRANGE`' % (
             ', '.join(filter(None, [self.unit, text])),
             f'`{default}`' if default.startswith('PETSC') else default,
@@ -286,7 +276,7 @@ def setter_and_getter(o, face):
     chosen = []
     if o.kind == 'POSITIVE_OR_0':
         chosen = [f'If it is 0, `{cls}View()` shows the smallest factor that set-up chose.']
-    elif o.is_chosen(face):
+    elif o.is_chosen():
         chosen = [f'`{cls}View()` shows the value that `{cls}SetUp()` chose.']
     chosen = ['It is the value that was set. ' + text for text in chosen]
     text += page(
@@ -417,8 +407,7 @@ auto. Setters ignore a `KSP` or `PC` of another type; getters report an error.''
         parts.append(', '.join('`%s`' % o.key(face) for face in o.faces) + ': ' + o.text + '.')
         facts = []
         if not o.enum:
-            autos = [class_of(face) for face in o.faces if o.kind == 'POSITIVE_OR_AUTO' and o.has_auto(face)]
-            facts.append('* values: ' + o.range_in(1) + ''.join(f', or `auto` ({cls})' for cls in autos))
+            facts.append('* values: ' + o.range_in(1))
         facts.append('* default: ' + o.defaults())
         if 'KSPBAI' in o.faces:
             facts.append('* method of the KSP: ' + METHODS[o.method])

@@ -247,6 +247,38 @@ static PetscErrorCode TestOmegaTooLarge(Mat A, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Over-relaxation leaves hardly more of the energy of an error than omega 1, if blocks do not share turns */
+static PetscErrorCode TestOverRelaxation(Mat A, Vec x)
+{
+  PC          pc;
+  Vec         b, z, w;
+  PetscScalar energy[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(Create(A, BAI_MODE_COLOR, &pc));
+  PetscCall(PCBAISetBlockSize(pc, 256));
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(VecDuplicate(x, &w));
+  PetscCall(VecSet(b, 0.0));
+  for (int one = 0; one < 2; one++) {
+    PetscCall(PCBAISetOmega(pc, one ? (PetscReal)1 : (PetscReal)1.3));
+    PetscCall(VecCopy(x, z));
+    PetscCall(VecShift(z, -0.5));
+    PetscCall(Smooth(pc, b, z, 6, PETSC_FALSE));
+    PetscCall(MatMult(A, z, w));
+    PetscCall(VecDot(w, z, &energy[one]));
+  }
+  PetscCall(Expect(PetscRealPart(energy[0]) <= (PetscReal)1.3 * PetscRealPart(energy[1]),
+                   "energy left with omega 1.3: %g, with 1: %g", (double)PetscRealPart(energy[0]),
+                   (double)PetscRealPart(energy[1])));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values are taken over at the next set-up, and only then */
 static PetscErrorCode TestUpdate(Mat A, Vec x)
 {
@@ -403,6 +435,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", name, sizeof(name), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, &A));
@@ -416,11 +449,12 @@ int main(int argc, char **argv)
     if ((mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) && Case("fixed_%s", BAIModes[mode]))
       PetscCall(TestFixed(A, x, y, symmetric, (BAIMode)mode));
     if (mode == BAI_MODE_SYNC && Case("omega_too_large")) PetscCall(TestOmegaTooLarge(A, x));
+    if (mode == BAI_MODE_COLOR && size == 1 && !strcmp(name, "laplace3d") && Case("over_relaxation"))
+      PetscCall(TestOverRelaxation(A, x));
     if (Case("smoothing_%s", BAIModes[mode])) PetscCall(TestSmoothing(A, x, symmetric, (BAIMode)mode));
   }
   if (Case("update")) PetscCall(TestUpdate(A, x));
   if (Case("options")) PetscCall(TestOptions(A));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (Case("damping") && size == 1) PetscCall(TestDamping()); /* between ranks it would diverge */
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

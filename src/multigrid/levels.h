@@ -279,23 +279,23 @@ typedef struct {
   /* During set-up. A status is that of this rank. The result is not 0 if any rank has an error */
   int (*agree)(void *context, BAIStatus);
   int (*share)(void *context, BAIStatus, int level, size_t size, const void *sent, void *ghosts); /* exchange() too */
-  /* Sums the numbers of rows of the next level over the ranks */
+  /* Sums the numbers of rows of the next level over the ranks, unless the status of any rank is an error */
   int (*count)(void *context, BAIStatus, int level, BAIInt mine, BAIInt *all);
   /* Sets up the exchange of the next level from the aggregates of rows that are sent, of size bytes each, which it
      overwrites. of gets numbers of the aggregates of ghosts, which *ghosts describes */
   int (*coarsen)(void *context, BAIStatus, int level, size_t size, void *sent, void *of, BAILevelsGhosts *ghosts);
   /* In a cycle: */
-  int                levels;                /* number of smoothed levels, at least 1 */
-  int                next;                  /* there is a next level, which rest() solves */
-  BAIInt             first;                 /* first row of this rank in b, which holds the rows of all ranks */
-  BAIScalar         *b, *x;                 /* right-hand side and solution of rest() */
-  struct BAILevels_ *whole;                 /* levels of rest(), by whose places rows of the next level are numbered */
+  int                levels; /* number of smoothed levels, at least 1 */
+  int                next;   /* there is a next level, which rest() solves */
+  BAIInt             first;  /* first row of this rank in b, which holds the rows of all ranks */
+  BAIScalar         *b, *x;  /* right-hand side and solution of rest() */
+  struct BAILevels_ *whole;  /* levels of rest(), or NULL. Rows of the next level are numbered by their places there */
   int (*largest)(void *context, BAIReal *); /* maximum over all ranks */
   int (*rest)(void *context);
 } BAILevelsRanks;
 
 /* Makes levels until one has at most small rows; or, unless kept is 0, computes the values of this number of levels
-   after BAILevelsUpdateValues(). count is 0, or the number of levels that were made before and are followed by more;
+   after BAILevelsUpdateValues(). count is 0, or the number of levels made by an earlier call;
    rows is the number of rows of the last one of these, or of the first level, on all ranks. Returns in count the number
    of levels, and the reason for the end */
 BAIStatus BAILevelsCoarsen(BAILevels levels, const BAILevelsParameters *, const BAILevelsAgreed *, BAIInt rows,

@@ -339,7 +339,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 }
 
 /* Makes the levels of all ranks until one has at most small rows, or if kept is not 0, gives this number of levels new
-   values. made is 0, or the number of levels that are followed by more, and becomes the number of all */
+   values. made is 0, or the number of levels made by an earlier call, and becomes the number of all */
 static PetscErrorCode MakeLevels(BAIRankLevels R, const BAILevelsAgreed *agreed, PetscInt small, int kept, int *made)
 {
   const BAIHierarchy   h     = R->bai->hierarchy;
@@ -400,7 +400,8 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   each  = L->rows / R->size;
   small = PetscMax(PetscMin(GATHER_ROWS, each / GATHER_FRACTION), PetscMin(GATHER_MOST, each / GATHER_PART));
   small = PetscMax(GATHER_MIN_ROWS, small);
-  if (h->p.given) small = PetscMax(BAI_LEVELS_COARSEST, PetscMin(small, L->rows - 1)); /* given for each rank alone */
+  /* Ranks coarsen the finest level in any case, so that the aggregates of users and boxes of ranks count */
+  small = PetscMax(BAI_LEVELS_COARSEST, PetscMin(small, L->rows - 1));
   PetscCall(MakeLevels(R, &R->agreed, small, 0, &R->made));
   if (R->made < BAILevelsAtMost(&h->p)) small = PetscMax(small, GATHER_IF_STALLED);
   /* All levels are distributed, or all before the last one */
@@ -483,7 +484,7 @@ PetscErrorCode BAIRankLevelsRun(BAIRankLevels R, const BAIRun *run, BAIStatus *s
 
   PetscFunctionBegin;
   R->code = PETSC_SUCCESS;
-  if (!R->count) { /* even the finest level is gathered, as no row is in an aggregate */
+  if (!R->count) { /* even the finest level is gathered, as coarsening ended there */
     PetscCall(BAIGatheredBring(R->rest, run->v.barray, NULL, PETSC_FALSE, &b, &x));
     PetscCall(BAIRestSolve(R, b, x));
     PetscCall(BAIGatheredReturn(R->rest, x, run->v.xarray));

@@ -7,7 +7,7 @@ struct BAIRankLevels_ {
   BAI            *bai;
   PetscMPIInt     size;
   PetscBool       reach;       /* ranks access each other's memory, if they can */
-  int             made, count; /* number of levels that ranks made together, and that stay distributed */
+  int             made, count; /* numbers of levels that ranks made together, and of those that stay distributed */
   BAIRankLevel    level[BAI_LEVELS_MOST + 1];
   BAILevelsShared shared[BAI_LEVELS_MOST + 1]; /* exchanges of these levels or of the rest, for the engine */
   PetscBool       making;                      /* levels are made or get new values; otherwise they do cycles */

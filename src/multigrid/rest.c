@@ -97,6 +97,7 @@ PetscErrorCode BAIRestMakeLevels(BAIRankLevels R, const BAIMatrix *M, PetscBool 
   p.all       = 0;
   p.first     = 0;
   p.longest   = 0;
+  p.resident  = 0;
   p.like      = bai->origin && !bai->apart ? bai->origin->hierarchy->ranks->levels : NULL;
   p.aggregate = (const BAIInt *const *)numbers;
   p.field     = (const BAIInt *)field;
@@ -106,7 +107,9 @@ PetscErrorCode BAIRestMakeLevels(BAIRankLevels R, const BAIMatrix *M, PetscBool 
   PetscCall(PetscFree(modes));
   BAILevelsInfoGet(h->levels, &info);
   BAILevelsInfoGet(R->levels, &R->info);
-  in_parts = p.like ? bai->origin->hierarchy->ranks->made > R->made : !p.modes && info.grid.m[0] && !R->info.grid.m[0];
+  in_parts = p.like ? bai->origin->hierarchy->ranks->made > R->made
+                    : !p.modes && info.grid.m[0] && !R->info.grid.m[0] && L->rows > BAI_LEVELS_COARSEST &&
+      R->made < BAILevelsAtMost(&h->p);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), &in_parts));
   *parts        = (PetscBool)in_parts;
   R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);

@@ -67,7 +67,7 @@ static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
 }
 
 /* Four bytes of a number in the lower half, and in the upper half the number of the exchange that sends them. A piece
-   is read and written at once, so the reader sees whether its data have come, and nobody need wait for a flag */
+   is read and written at once, so the reader sees whether its data have come, and need not wait for a flag first */
 typedef unsigned long long Piece;
 
 template <typename M>
@@ -301,8 +301,8 @@ static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, BAIFlag n
   }
 }
 
-/* An exchange of x of type T by numbers of type M. Each rank tells all peers that it has begun. So it has read what
-   came before, which they may overwrite in the next exchange */
+/* An exchange of x of type T by numbers of type M. Each rank tells all peers that it has begun, and so
+   has read what came with the exchange before, by an earlier kernel. They may overwrite that in the next exchange */
 template <typename T, typename M>
 static __device__ __forceinline__ void Exchange(const BAIDeviceHalo &h, const void *x, void *ghosts, unsigned *arrived,
                                                 int *stalled, int *stalled_host)
@@ -326,7 +326,8 @@ static __device__ __forceinline__ void Exchange(const BAIDeviceHalo &h, const vo
   }
 }
 
-/* Sends x and receives x of ghosts. All thread blocks must run at the same time */
+/* Sends x and receives x of ghosts. All thread blocks must run at the same time: those that wait must not keep others
+   from sending */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS,
                                     BAI_EXCHANGE_EACH) void ExchangeFar(Numbers numbers, BAIDeviceHalo h, const void *x,
                                                                         void *ghosts, const int *done,

@@ -15,9 +15,11 @@ static BAIStatus Order(BAILevelsState state, const BAIHostLevel *whole, BAIInt b
 
     BAI_KEEP(L->row, L->A.n);
     if (!L->m) {
-      for (BAIInt i = 0; i < L->A.n; i++) L->row[i] = i;
-      for (BAIInt p = 0; whole && l == state->levels - 1 && p < whole->A.n; p++)
-        if (whole->row[p] >= begin && whole->row[p] < begin + L->A.n) L->row[count++] = whole->row[p] - begin;
+      if (whole && l == state->levels - 1) {
+        for (BAIInt p = 0; p < whole->A.n; p++)
+          if (whole->row[p] >= begin && whole->row[p] < begin + L->A.n) L->row[count++] = whole->row[p] - begin;
+      } else
+        for (BAIInt i = 0; i < L->A.n; i++) L->row[i] = i;
       continue;
     }
     BAI_KEEP(L->child, L->m + 1);
