@@ -261,9 +261,10 @@ def across(filename):
         ] = row
     run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
     out = [
-        f"All GPUs of a table were in one host. These GPUs and commits were measured: {'; '.join(run)}. The column"
-        " of one GPU has milliseconds; the other columns have the time divided by that of one GPU. Iterations are in"
-        " brackets where they depend on the number of GPUs."
+        "The GPUs of a table belong to one host. The rows were measured on these GPUs, at these commits: "
+        + "; ".join(run)
+        + ". The column of one GPU has milliseconds; the other columns have the time divided by that of one GPU."
+        " Iterations are in brackets where they depend on the number of GPUs."
     ]
     for part, title, words in PARTS:
         counts = sorted({ranks for by in found.get(part, {}).values() for ranks in by})

@@ -2,15 +2,15 @@
    The first small level of a matrix that is distributed over ranks. Each rank has its own copy of it, and levels for
    the copy, as one rank makes them. All ranks compute the same there, so nothing is sent back
 
-   If the rows of each rank are points of a grid, but those of the copy are not, as ranks have parts of planes, boxes
-   of the ranks are better aggregates than pairs of pairs. So the ranks make further levels together, and the copy
-   takes their aggregates
+   Where ranks end inside a plane of a grid, the rows of each rank are points of a grid, and those of the copy are not.
+   Set-up of the copy would find pairs of pairs there, but boxes of the ranks take fewer iterations. So the ranks make
+   further levels together, and the copy takes their aggregates
 */
 #include "ranks.h"
 #include "rules.h"
 
-/* Gathers the matrix of level number R->count, unless pattern only its values, on each rank; M becomes the whole. The
-   finest level is that of the user, also if the levels belong to -A */
+/* Gathers the matrix of level number R->count on each rank, where M becomes the whole; only its values, unless pattern.
+   If that level is the finest one, M is the user's matrix A, even where levels are made of -A */
 PetscErrorCode BAIRestGather(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
 {
   BAIRankLevel *L = &R->level[R->count];
@@ -62,9 +62,10 @@ PetscErrorCode BAIRestCreate(BAIRankLevels R, BAIMatrix *M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes levels for the gathered matrix M. Their aggregates are those of the distributed levels from number R->count on,
-   if there are more than this one. parts: returns whether the ranks must make further levels first: if the rows of
-   a rank are points of a grid and those of M are not, or if they did so for the levels that these copy. Collective */
+/* Makes levels for the gathered matrix M. If the ranks have made levels beyond number R->count, the levels of M take
+   their aggregates. parts: returns whether the caller must let the ranks make such levels, and call again. That is so
+   if the rows of a rank are points of a grid and those of M are not. Levels of the transpose need it if those of the
+   matrix, whose aggregates they copy, needed it. Collective */
 PetscErrorCode BAIRestMakeLevels(BAIRankLevels R, const BAIMatrix *M, PetscBool *parts)
 {
   BAI                *bai = R->bai;

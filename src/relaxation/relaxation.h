@@ -132,7 +132,7 @@ PETSC_INTERN PetscErrorCode   BAIDestroyPartition(BAIPartition *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *);
 
 /* run.c */
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);

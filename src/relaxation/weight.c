@@ -131,15 +131,20 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes an upper estimate of the largest eigenvalue of M^{-1}A, without the factor tau: the estimate of
-   FindSpectrum() times BAI_EIGENVALUE_MARGIN, or 1 if no real part is positive. Weights of a polynomial and the check
-   of omega need it */
-PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
+/* Computes relax.largest unless an earlier application did: an upper estimate of the largest eigenvalue of M^{-1}A,
+   without the factor tau. It is the estimate of FindSpectrum() times BAI_EIGENVALUE_MARGIN, or 1 if no real part is
+   positive. Weights of a polynomial and the check of omega need it */
+PetscErrorCode BAIFindLargest(BAI *bai)
 {
-  PetscReal least, most;
+  PetscReal      least, most;
+  PetscErrorCode code;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, BAI_POLYNOMIAL_STEPS, &least, &most));
-  *largest = most > 0.0 ? (PetscReal)BAI_EIGENVALUE_MARGIN * most : 1.0;
+  if (bai->relax.largest != 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, 0, 0, 0));
+  code = FindSpectrum(bai, bai->relax.A, BAI_POLYNOMIAL_STEPS, &least, &most);
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, 0, 0, 0));
+  PetscCall(code);
+  bai->relax.largest = most > 0.0 ? (PetscReal)BAI_EIGENVALUE_MARGIN * most : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -130,7 +130,7 @@ static BAIStatus OrderLike(BAILevelsState state, BAILevelsState whole, int first
 }
 
 /* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate
-   come last. Rows of the last level keep their order, or take that of their places in the levels of all of its rows */
+   come last. If the last level is gathered, its rows take the order that they have there; otherwise they keep theirs */
 BAIStatus BAIDeviceOrder(BAILevelsState state, const BAILevelsRanks *ranks)
 {
   const BAILevelsState whole  = ranks ? BAILevelsStateOf(ranks->whole) : NULL;

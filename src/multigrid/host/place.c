@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* Sets row, child and alone of all levels. Numbers rows from the last level to the first in the order of the places of
-   their aggregates; rows in no aggregate come last. Rows of the last level keep their order, or take that of their
-   places in whole, where the first of them is row number begin */
+   their aggregates; rows in no aggregate come last. If the last level is gathered, its rows take the order that they
+   have in whole, where the first of them is row number begin; otherwise they keep theirs */
 static BAIStatus Order(BAILevelsState state, const BAIHostLevel *whole, BAIInt begin)
 {
   const int columns = BAIColumnsOfP(state->p.modes);

@@ -112,20 +112,6 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Estimates the largest eigenvalue at the first application after a set-up; until then it is 0 */
-static PetscErrorCode FindLargestOnce(BAI *bai)
-{
-  PetscErrorCode code;
-
-  PetscFunctionBegin;
-  if (bai->relax.largest != 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, 0, 0, 0));
-  code = BAIFindLargest(bai, bai->relax.A, &bai->relax.largest);
-  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, 0, 0, 0));
-  PetscCall(code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Raises an error for an omega above 1 with which iterations diverge, by an estimate of the largest eigenvalue, in
    modes whose blocks all read the same x */
 static PetscErrorCode CheckOmega(BAI *bai)
@@ -138,7 +124,7 @@ static PetscErrorCode CheckOmega(BAI *bai)
   PetscFunctionBegin;
   if (bai->options.omega <= 1.0 || (mode != BAI_MODE_SYNC && mode != BAI_MODE_LAUNCH))
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FindLargestOnce(bai));
+  PetscCall(BAIFindLargest(bai));
   most = 2 * (PetscReal)BAI_REFUSED_OMEGA / (bai->relax.tau * bai->relax.largest);
   PetscCall(BAIOptionName(bai, "omega", name, sizeof(name)));
   PetscCall(MatGetSize(bai->relax.A, &rows, NULL));
@@ -159,7 +145,7 @@ static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
     PetscCall(CheckOmega(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(FindLargestOnce(bai));
+  PetscCall(BAIFindLargest(bai));
   step->fourth_kind = 1;
   step->omega       = (BAIReal)(1 / bai->relax.largest);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -340,10 +340,10 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    A block goes from $x_J$ to $x_J + \omega (y_J - x_J)$, where $y_J$ is the result of its local sweeps. Every order of
    updates converges for $0 < \omega < 2/(1 + \rho)$, if $\rho$, the spectral radius of $|I - D^{-1} A|$, is below one.
 
-   In mode color 1.3 makes up for damped local sweeps, and saves up to half of the cycles of `PCGAMG` for elliptic
-   equations. It costs cycles if rows are diagonally dominant, if a flow dominates, or if blocks read values from before
-   their turn: on several MPI ranks with GPUs, and with blocks of at most 64 rows, of which several share a turn. In
-   mode sync with omega 1 a polynomial damps, see `PCBAISetPolynomial()`.
+   In mode color 1.3 makes up for damped local sweeps, and saves up to nearly half of the cycles of `PCGAMG` for
+   elliptic equations. It costs cycles if rows are diagonally dominant, if a flow dominates, or if blocks read values
+   from before their turn: on several MPI ranks with GPUs, and with blocks of at most 64 rows, of which several share a
+   turn. In mode sync with omega 1 a polynomial damps, see `PCBAISetPolynomial()`.
 
    In modes sync and launch smoothing diverges with $2/\lambda$ or more, where $\lambda$ is the largest eigenvalue of
    $M^{-1} A$. The first application estimates $\lambda$. As estimates are not exact, only a number above 1 that exceeds
