@@ -23,13 +23,18 @@ static PetscInt FieldOf(const Pattern *p, PetscInt row)
   return p->by_field ? row / (p->n / p->fields) : row % p->fields;
 }
 
-/* Sets points to the points that a row is coupled to, in ascending order, and returns their number */
+/* Sets points to the points that a row is coupled to, in ascending order, and returns their number. PETSc sorts the
+   columns of a row, so these points ascend if unknowns of a point follow each other */
 static PetscErrorCode PointsOfRow(const Pattern *p, PetscInt row, PetscInt *count, PetscInt points[])
 {
   PetscFunctionBegin;
-  *count = p->i[row + 1] - p->i[row];
-  for (PetscInt k = 0; k < *count; k++) points[k] = PointOf(p, p->j[p->i[row] + k]);
-  PetscCall(PetscSortRemoveDupsInt(count, points));
+  *count = 0;
+  for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
+    const PetscInt point = PointOf(p, p->j[k]);
+
+    if (!*count || points[*count - 1] != point) points[(*count)++] = point;
+  }
+  if (p->by_field) PetscCall(PetscSortRemoveDupsInt(count, points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,8 +84,8 @@ static PetscErrorCode IsPoint(const Pattern *p, PetscInt point, PetscBool *is, P
 static PetscErrorCode MayBe(const Pattern *p, PetscBool *may, PetscBool *shown)
 {
   enum {
-    POINTS = 128, /* points that are looked at */
-    OTHERS = 12   /* most of them that are none, as those at the corner of a mesh may be numbered otherwise */
+    POINTS = 64, /* points that are looked at */
+    OTHERS = 6   /* most of them that are none, as those at the corner of a mesh may be numbered otherwise */
   };
   int       others = 0;
   PetscBool is;
