@@ -59,15 +59,16 @@ static PetscErrorCode GetCores(MPI_Comm node, PetscMPIInt size, double *cores)
    comm */
 PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
 {
-  MPI_Comm node;
+  PetscShmComm shared; /* which PETSc keeps for the next object */
+  MPI_Comm     node;
 
   PetscFunctionBegin;
   if (bai->node.size) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCall(PetscShmCommGet(comm, &shared));
+  PetscCall(PetscShmCommGetMpiShmComm(shared, &node));
   PetscCallMPI(MPI_Comm_rank(node, &bai->node.rank));
   PetscCallMPI(MPI_Comm_size(node, &bai->node.size));
   PetscCall(GetCores(node, bai->node.size, &bai->node.cores));
-  PetscCallMPI(MPI_Comm_free(&node));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
