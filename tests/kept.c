@@ -407,7 +407,7 @@ int main(int argc, char **argv)
       test:
          suffix: host_distributed
          nsize: {{2 3}}
-         args: -n 150 -case {{same hardly_other_natural,hardly_other_shuffled,hardly_other_modes \
+         args: -n 100 -case {{same hardly_other_natural,hardly_other_shuffled,hardly_other_modes \
                direction_turns_shuffled,direction_turns_modes,wind_turns_natural}}
       test:
          suffix: cuda
