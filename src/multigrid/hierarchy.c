@@ -104,6 +104,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
     p->single = space || bai->hierarchy->not_single ? 0 : bai->hierarchy->single;
     if (o->single != PETSC_BOOL3_UNKNOWN) p->single = o->single == PETSC_BOOL3_TRUE;
     PetscCall(BAIGetDevice(bai->node.rank, &p->device, &p->stream));
+    p->idle_wait = (int)bai->options.idle_wait;
   } else PetscCall(BAIGetThreads(bai, &p->threads));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(coarsenings) && !p->given; k++)
     PetscCall((*coarsenings[k])(bai, A, p));

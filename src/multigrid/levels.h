@@ -95,9 +95,10 @@ typedef struct {
   int single;
   /* Called at the begin and at the end of each stage, also after an error; or NULL */
   void (*stage)(BAILevelsStage, int begins);
-  int   threads; /* host: number of OpenMP threads */
-  int   device;  /* cuda: number of the device, modulo their number; -1: the current one */
-  void *stream;  /* cuda: the cudaStream_t to work on */
+  int   threads;   /* host: number of OpenMP threads */
+  int   device;    /* cuda: number of the device, modulo their number; -1: the current one */
+  void *stream;    /* cuda: the cudaStream_t to work on */
+  int   idle_wait; /* cuda: the host sleeps in long waits of a solve */
 } BAILevelsParameters;
 
 /* Numbers that add up over ranks */

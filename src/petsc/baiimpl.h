@@ -176,6 +176,7 @@ PETSC_INTERN PetscErrorCode BAIVecSet(Vec, BAISet);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIViewWaits(const BAI *, PetscViewer);
 
 /* node.c */
 PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);

@@ -115,6 +115,7 @@ static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transpose
     PetscCall(BAIScalingTranspose(&h->scaling, &t->hierarchy->scaling));
     t->options.backend           = h->backend;
     t->options.exchange          = bai->options.exchange;
+    t->options.idle_wait         = bai->options.idle_wait;
     t->hierarchy->options        = h->options;
     t->hierarchy->options.single = h->info.single ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
     PetscCall(BAIHierarchySetUp(t, t->aij));

@@ -1,6 +1,15 @@
 /* The view of a relaxation: its options, and the choices in use */
 #include "baiimpl.h"
 
+/* Shows the option that also solves without a relaxation use, if it differs from its default */
+PetscErrorCode BAIViewWaits(const BAI *bai, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  if (bai->options.idle_wait)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Shows options that differ from their defaults */
 static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
 {
@@ -9,8 +18,7 @@ static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
-  if (o->idle_wait)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
+  PetscCall(BAIViewWaits(bai, viewer));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
   if (o->precision == BAI_PRECISION_SINGLE) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision single\n"));
   if (o->refine != BAI_REFINE_AUTO || refine != BAI_REFINE_NONE)

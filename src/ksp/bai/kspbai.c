@@ -68,7 +68,10 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
                                        bai->options.check_interval));
     if (bai->options.fault_fraction > 0.0) PetscCall(BAIFaultsView(bai, viewer));
     PetscCall(BAIStatsView(bai, viewer));
-  } else PetscCall(ViewKrylov(ksp, viewer));
+  } else {
+    PetscCall(ViewKrylov(ksp, viewer));
+    PetscCall(BAIViewWaits(bai, viewer));
+  }
   PetscCall(ViewEnd(ksp, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

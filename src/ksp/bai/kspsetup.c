@@ -355,8 +355,9 @@ static PetscErrorCode SetUpPC(KSP ksp)
     h->deferred = PETSC_FALSE;
     if (h->single == BAI_SINGLE_HERMITIAN) h->single = BAI_SINGLE_IN_RANGE; /* our methods keep the residual itself */
     PetscCall(BAIPassOption(&k->bai, mg, "local_iters"));
-    mg->options.backend  = k->bai.options.backend;
-    mg->options.exchange = k->bai.options.exchange;
+    mg->options.backend   = k->bai.options.backend;
+    mg->options.exchange  = k->bai.options.exchange;
+    mg->options.idle_wait = k->bai.options.idle_wait;
   }
   PetscCall(PCSetErrorIfFailure(ksp->pc, ksp->errorifnotconverged));
   PetscCall(PCSetUp(ksp->pc));

@@ -47,6 +47,8 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p = *p;
   status   = BAIContextOpen(&state->s, p->device, p->stream);
+
+  state->s.idle_wait = p->idle_wait;
   if (!status.code) status = BAICatch([&] { return SetUp(state, matrix); });
   state->p.ghost = NULL;
   memset(state->p.mode, 0, sizeof(state->p.mode));
