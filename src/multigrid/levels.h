@@ -246,14 +246,18 @@ typedef enum {
   BAI_ARRAY_MODES,     /* BAIScalar: entries of the row in all modes */
   BAI_ARRAY_P,         /* BAIScalar: entries of the row of P in the columns of its aggregate */
   BAI_ARRAY_SIDE,      /* BAILevelsSide of the row, before overcorrection */
+  BAI_ARRAY_SENT,      /* BAIInt: rows of any level that BAILevelsNumber() has listed; only on a device, and by Get */
   BAI_ARRAYS
 } BAILevelsArray;
 
 /* The ghost exchange of a level: global number of rows, number of ghosts, number of rows that other ranks read, and
-   these rows in the order in which they are sent; NULL: all rows in order */
+   these rows in the order in which they are sent. If whole, all rows in order are sent to each peer. Without row, on a
+   device, they are those from start[p] on for peer p, whose first one is sent as number first[p]; without start, the
+   device has them from BAILevelsNumber() */
 typedef struct {
   BAIInt        all, ghosts, sends;
-  const BAIInt *row;
+  int           whole, peers;
+  const BAIInt *row, *first, *start;
 } BAILevelsShared;
 
 /* The aggregates of other ranks that ghosts of a level belong to: count of them. Ghosts begin[p] to begin[p + 1] - 1

@@ -84,20 +84,31 @@ static BAIHalo *HaloOf(BAIRankLevels R, int level)
   return R->rest && level == R->count && !R->making ? &R->everyone : &R->level[level].halo;
 }
 
-/* Describes the exchange of a level for the engine */
-static void Share(BAIRankLevels R, int level)
+/* Describes the exchange of a level for the engine; on a host, with a list of the sent rows */
+static PetscErrorCode Share(BAIRankLevels R, int level)
 {
-  const BAIHalo *halo = HaloOf(R, level);
+  BAIHalo *halo = HaloOf(R, level);
 
-  R->shared[level] = (BAILevelsShared){(BAIInt)R->level[level].rows, (BAIInt)BAIHaloGhosts(halo),
-                                       halo->n ? (BAIInt)halo->sends : 0, (const BAIInt *)halo->row};
+  PetscFunctionBegin;
+  if (R->bai->hierarchy->backend == BAI_BACKEND_HOST) PetscCall(BAIHaloRows(halo));
+  R->shared[level] = (BAILevelsShared){.all    = (BAIInt)R->level[level].rows,
+                                       .ghosts = (BAIInt)BAIHaloGhosts(halo),
+                                       .sends  = halo->n ? (BAIInt)halo->sends : 0,
+                                       .whole  = halo == &R->everyone,
+                                       .peers  = halo->n,
+                                       .row    = (const BAIInt *)halo->row,
+                                       .first  = (const BAIInt *)halo->first,
+                                       .start  = (const BAIInt *)halo->start};
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Begins or ends making levels or giving them new values */
-static void SetMaking(BAIRankLevels R, PetscBool making)
+static PetscErrorCode SetMaking(BAIRankLevels R, PetscBool making)
 {
+  PetscFunctionBegin;
   R->making = making;
-  Share(R, R->count);
+  PetscCall(Share(R, R->count));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The functions that the engine calls while it makes levels, see BAILevelsRanks */
@@ -168,17 +179,20 @@ static int ShareOrFail(void *context, BAIStatus status, int level, size_t size, 
 static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, size_t size, void *sent, void *of,
                                   BAILevelsGhosts *ghosts)
 {
-  BAIRankLevel *L = &R->level[level], *next = L + 1;
-  PetscInt     *count, *row;
+  const BAIHierarchy h = R->bai->hierarchy;
+  BAIRankLevel      *L = &R->level[level], *next = L + 1;
+  PetscInt          *count, *row = NULL; /* on a device the engine keeps the rows, unless modes make several of each */
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(L->halo.n, &count, L->halo.sends, &row));
+  PetscCall(PetscMalloc1(L->halo.n, &count));
+  if (h->backend == BAI_BACKEND_HOST || h->p.modes) PetscCall(PetscMalloc1(L->halo.sends, &row));
   if (!status.code)
-    status = BAILevelsNumber(R->bai->hierarchy->levels, L->halo.n, (const BAIInt *)L->halo.first,
-                             (const BAIInt *)L->halo.last, sent, (BAIInt *)count, (BAIInt *)row);
+    status = BAILevelsNumber(h->levels, L->halo.n, (const BAIInt *)L->halo.first, (const BAIInt *)L->halo.last, sent,
+                             (BAIInt *)count, (BAIInt *)row);
   if (status.code) PetscCall(PetscArrayzero(count, L->halo.n)); /* all ranks fail when they agree below */
   PetscCall(BAIHaloCoarsen(&L->halo, PetscObjectComm(R->bai->obj), count, row, &next->halo));
-  PetscCall(PetscFree2(count, row));
+  PetscCall(PetscFree(count));
+  PetscCall(PetscFree(row));
   PetscCall(PetscFree(R->next));
   PetscCall(PetscMalloc1(next->halo.n, &R->next));
   for (PetscMPIInt k = 0; k < next->halo.n; k++) R->next[k] = next->halo.begin[k] - next->halo.from[k];
@@ -186,8 +200,8 @@ static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, 
                               .peers = L->halo.n,
                               .begin = (const BAIInt *)L->halo.begin,
                               .next  = (const BAIInt *)R->next};
-  PetscCall(BAIHaloExpand(&next->halo, BAIColumnsOfP(R->bai->hierarchy->p.modes)));
-  Share(R, level + 1);
+  PetscCall(BAIHaloExpand(&next->halo, BAIColumnsOfP(h->p.modes)));
+  PetscCall(Share(R, level + 1));
   PetscCall(BAITransferOrFail(&R->transfer, status, &L->halo, size, sent, of));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -277,7 +291,7 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
                                .rest     = Rest};
 
   PetscFunctionBegin;
-  SetMaking(R, PETSC_FALSE);
+  PetscCall(SetMaking(R, PETSC_FALSE));
   if (R->rest) {
     ranks.b     = BAIGatheredVector(R->rest, 0);
     ranks.x     = BAIGatheredVector(R->rest, 1);
@@ -396,7 +410,7 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(MatGetLocalSize(A, &L->m, NULL));
   PetscCall(MatGetSize(A, &L->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
-  Share(R, 0);
+  PetscCall(Share(R, 0));
   each  = L->rows / R->size;
   small = PetscMax(PetscMin(GATHER_ROWS, each / GATHER_FRACTION), PetscMin(GATHER_MOST, each / GATHER_PART));
   small = PetscMax(GATHER_MIN_ROWS, small);
@@ -439,9 +453,9 @@ static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgre
   int            made = 0;
 
   PetscFunctionBegin;
-  SetMaking(R, PETSC_TRUE);
+  PetscCall(SetMaking(R, PETSC_TRUE));
   code = MakeLevels(R, agreed, 0, R->count + (R->rest ? 1 : 0), &made);
-  SetMaking(R, PETSC_FALSE);
+  PetscCall(SetMaking(R, PETSC_FALSE));
   PetscCall(code);
   if (R->count) status = BAILevelsFinish(bai->hierarchy->levels, NULL, R->stop);
   PetscCall(AgreeOnFit(bai, status, fits));

@@ -9,6 +9,19 @@
 #include "ranks.h"
 #include "rules.h"
 
+/* Lists the rows of level number R->count that are sent in halo->row, also if only the engine has them */
+static PetscErrorCode ListSent(BAIRankLevels R, BAIHalo *halo)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIHaloRows(halo));
+  if (halo->row) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  PetscCall(
+    BAICheckStatus(R->bai,
+                   BAILevelsGet(R->bai->hierarchy->levels, BAI_ARRAY_SENT, R->count, (BAIInt)halo->sends, halo->row)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gathers the matrix of level number R->count on each rank, where M becomes the whole; only its values, unless pattern.
    If that level is the finest one, M is the user's matrix A, even where levels are made of -A */
 PetscErrorCode BAIRestGather(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
@@ -18,6 +31,7 @@ PetscErrorCode BAIRestGather(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
 
   PetscFunctionBegin;
   if (pattern) {
+    PetscCall(ListSent(R, &L->halo));
     PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo), &R->ghost));
     PetscCall(PetscMalloc1(L->halo.sends, &sent));
     for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];

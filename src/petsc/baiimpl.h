@@ -201,13 +201,15 @@ PETSC_INTERN PetscErrorCode BAIMailboxDestroyAll(void);
 typedef struct {
   PetscMPIInt  n, *rank;     /* peers in ascending order */
   PetscInt    *first, *last; /* range of the sent rows that each peer reads */
-  PetscInt     sends, *row;  /* sent rows of this rank; NULL: all in order */
+  PetscInt     sends;        /* number of sent rows, which peer after peer reads: those in row; if row is NULL, */
+  PetscInt    *row, *start;  /* those from start[k] on; if that is NULL, too, the caller knows them */
   PetscInt    *begin;        /* n + 1: first ghost of each peer */
   PetscInt    *from;         /* first of the rows that each peer sends to this rank, among those that it sends */
   PetscMPIInt  tag;          /* tag of BAIHaloExchange() on the caller's communicator */
   MPI_Request *request;
 } BAIHalo;
 PETSC_INTERN PetscErrorCode BAIHaloCreate(Mat, PetscInt, const PetscInt[], BAIHalo *);
+PETSC_INTERN PetscErrorCode BAIHaloRows(BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloOfAll(MPI_Comm, PetscInt, PetscMPIInt, BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloDestroy(BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloExchange(BAIHalo *, MPI_Comm, size_t, const void *, void *);

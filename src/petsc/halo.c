@@ -6,6 +6,7 @@ PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
   PetscFunctionBegin;
   PetscCall(PetscFree5(halo->rank, halo->first, halo->last, halo->begin, halo->from));
   PetscCall(PetscFree(halo->row));
+  PetscCall(PetscFree(halo->start));
   PetscCall(PetscFree(halo->request));
   *halo = (BAIHalo){.n = 0};
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,19 +59,37 @@ static PetscErrorCode TellPeers(BAIHalo *halo, MPI_Comm comm, PetscInt count[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes halo->row, the local numbers of the rows that other ranks read, in the order of their ghosts. A list with gaps
-   is sent by the rank that reads, which wants, to the owner, of whom it is wanted. Collective */
+/* Lists the sent rows in halo->row, if they are only known by halo->start */
+PetscErrorCode BAIHaloRows(BAIHalo *halo)
+{
+  PetscFunctionBegin;
+  if (halo->row || !halo->start) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  for (PetscMPIInt k = 0; k < halo->n; k++)
+    for (PetscInt i = halo->first[k]; i < halo->last[k]; i++) halo->row[i] = halo->start[k] + i - halo->first[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds the local numbers of the rows that other ranks read, in the order of their ghosts. A list with gaps is sent by
+   the rank that reads, which wants, to the owner, of whom it is wanted. Collective */
 static PetscErrorCode GetRows(Mat A, const PetscInt garray[], const Wanted wants[], const Wanted wanted[],
                               BAIHalo *halo)
 {
   const MPI_Comm comm  = PetscObjectComm((PetscObject)A);
   PetscMPIInt    count = 0, length;
   PetscInt       first;
+  PetscBool      gaps = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetNewTag((PetscObject)A, &halo->tag));
-  PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
+  PetscCall(PetscMalloc1(halo->n, &halo->start));
   PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    halo->start[k] = wanted[k].count ? wanted[k].first - first : 0;
+    if (wanted[k].first < 0) gaps = PETSC_TRUE;
+  }
+  if (gaps) PetscCall(BAIHaloRows(halo));
   for (PetscMPIInt k = 0; k < halo->n; k++) {
     if (wanted[k].first < 0) {
       PetscCall(PetscMPIIntCast(wanted[k].count, &length));
@@ -84,13 +103,8 @@ static PetscErrorCode GetRows(Mat A, const PetscInt garray[], const Wanted wants
     }
   }
   PetscCallMPI(MPI_Waitall(count, halo->request, MPI_STATUSES_IGNORE));
-  PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
-  for (PetscMPIInt k = 0; k < halo->n; k++) {
-    PetscInt *const row = halo->row + halo->first[k];
-
-    for (PetscInt i = 0; i < wanted[k].count; i++)
-      row[i] = (wanted[k].first < 0 ? row[i] : wanted[k].first + i) - first;
-  }
+  for (PetscMPIInt k = 0; k < halo->n; k++)
+    for (PetscInt i = halo->first[k]; i < halo->last[k] && wanted[k].first < 0; i++) halo->row[i] -= first;
   PetscCall(TellPeers(halo, comm, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,7 +238,7 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
 }
 
 /* Creates the halo of the next level. The rows that peer k reads there are count[k] aggregates, and row has those for
-   all peers, one peer after the other. All peers must call it */
+   all peers, one peer after the other; NULL: the caller knows them. All peers must call it */
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, MPI_Comm comm, const PetscInt count[], const PetscInt row[],
                               BAIHalo *halo)
 {
@@ -237,8 +251,8 @@ PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, MPI_Comm comm, const PetscInt
     halo->first[k] = halo->sends;
     halo->last[k]  = halo->sends += count[k];
   }
-  PetscCall(PetscMalloc1(halo->sends, &halo->row));
-  PetscCall(PetscArraycpy(halo->row, row, halo->sends));
+  if (row) PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  if (row) PetscCall(PetscArraycpy(halo->row, row, halo->sends));
   halo->begin[0] = 0;
   PetscCall(TellPeers(halo, comm, halo->begin + 1));
   for (PetscMPIInt k = 0; k < fine->n; k++) halo->begin[k + 1] += halo->begin[k];

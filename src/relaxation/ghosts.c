@@ -98,6 +98,7 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
                             BAIMailboxBytes((size_t)nghost, sizeof(BAIScalar), (BAIInt)halo.n), BAI_MAILBOX_OF_RANKS,
                             &bai->ranks.mailbox, &status));
   if (bai->ranks.mailbox) {
+    PetscCall(BAIHaloRows(&halo));
     PetscCall(ConnectEngine(bai, A, &halo, nghost, &status));
     PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK],
                         &can)); /* no rank writes before all have cleared their mailboxes */

@@ -23,21 +23,21 @@ static __global__ void Number(int n, BAINumbers how)
   if (how.list && k >= 0) how.list[number] = k;
 }
 
-BAIStatus BAINumber(BAILevelsState state, int n, const BAINumbers &how)
+BAIStatus BAINumber(const BAIContext &context, int n, const BAINumbers &how)
 {
-  Number<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, how);
+  Number<<<BAIGrid(n, THREADS), THREADS, 0, context.stream>>>(n, how);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAINarrow(BAILevelsState state, size_t n, const BAIInt *from, int *to)
+BAIStatus BAINarrow(const BAIContext &context, size_t n, const BAIInt *from, int *to)
 {
   const bool             as_it_is = sizeof(BAIInt) == sizeof(int);
   const std::vector<int> narrow(from, from + (as_it_is ? 0 : n));
   const void *const      numbers = as_it_is ? static_cast<const void *>(from) : narrow.data();
 
-  if (n) CUDATry(cudaMemcpyAsync(to, numbers, n * sizeof(int), cudaMemcpyHostToDevice, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+  if (n) CUDATry(cudaMemcpyAsync(to, numbers, n * sizeof(int), cudaMemcpyHostToDevice, context.stream));
+  CUDATry(cudaStreamSynchronize(context.stream));
   return BAIStatusOf(BAI_OK);
 }
 

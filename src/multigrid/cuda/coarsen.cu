@@ -63,7 +63,7 @@ static BAIStatus AggregateBoxes(BAILevelsState state, bool alone, BAIDeviceLevel
   }
   FillBoxes<<<BAIGrid(m, THREADS), THREADS, 0, stream>>>(boxes, L->A, L->aggregate, L->listed);
   CUDATry(cudaGetLastError());
-  return state->field ? BAINumber(state, m, {.rows = 1, .fields = (int)state->p.fields, .to = state->field})
+  return state->field ? BAINumber(state->s, m, {.rows = 1, .fields = (int)state->p.fields, .to = state->field})
                       : BAIStatusOf(BAI_OK);
 }
 
@@ -384,10 +384,8 @@ static BAIStatus Aggregated(BAILevelsState state, const BAIDeviceLevel &of, int 
   fine.aggregate = aggregate;
   fine.listed    = listed;
   if (of.A.ghosts) {
-    const std::vector<BAIInt> all((size_t)of.A.ghosts, m);
-
-    BAITry(room.Get(state, all.size(), &ghost));
-    BAITry(BAINarrow(state, all.size(), all.data(), ghost));
+    BAITry(room.Get(state, (size_t)of.A.ghosts, &ghost));
+    BAITry(BAINumber(state->s, of.A.ghosts, {.rows = of.A.ghosts, .add = m, .to = ghost}));
   }
   return BAIGalerkin(state, &fine, {of.A.ghosts ? 1 : 0, ghost, NULL, magnitudes, false, unknown}, NULL, between);
 }
@@ -460,9 +458,9 @@ static BAIStatus AggregateRows(BAILevelsState state, int level, BAIDeviceLevel *
   if (level >= state->p.given) return AggregatePairs(state, level, L);
   L->m    = (int)BAICountAggregates(L->A.n, state->p.aggregate[level], &largest);
   L->most = (int)largest;
-  BAITry(BAINarrow(state, (size_t)L->A.n, state->p.aggregate[level], L->aggregate));
+  BAITry(BAINarrow(state->s, (size_t)L->A.n, state->p.aggregate[level], L->aggregate));
   if (state->p.field && level + 1 == state->p.given)
-    BAITry(BAINarrow(state, (size_t)L->m, state->p.field, state->field));
+    BAITry(BAINarrow(state->s, (size_t)L->m, state->p.field, state->field));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -481,7 +479,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   p.first /= rows;
   p.all /= rows;
   BAITry(room.Get(state, (size_t)n, &point));
-  BAITry(BAINumber(state, n, {.rows = rows, .to = point}));
+  BAITry(BAINumber(state->s, n, {.rows = rows, .to = point}));
   BAITry(Aggregated(state, *L, n / rows, point, {NULL, NULL, NULL, 1, rows}, true, false, points));
   points->aggregate = point;
   points->grid      = L->grid;
@@ -492,7 +490,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIDeviceLevel
   L->m    = points->m;
   L->most = points->most * rows;
   BAIDropList(state, points);
-  return BAINumber(state, n, {.rows = rows, .from = point, .to = L->aggregate});
+  return BAINumber(state->s, n, {.rows = rows, .from = point, .to = L->aggregate});
 }
 
 /* The operations Aggregate and Product of ../ops.def */
@@ -533,13 +531,13 @@ static BAIStatus TakeGhosts(BAILevelsState state, BAIDeviceLevel *L, const BAILe
     const BAIInt begin = ghosts->begin[p], own = ghosts->begin[p + 1] - begin;
 
     if (own)
-      BAITry(BAINumber(state, (int)own, {.index = of + begin, .add = (int)ghosts->next[p], .to = L->ghost + begin}));
+      BAITry(BAINumber(state->s, (int)own, {.index = of + begin, .add = (int)ghosts->next[p], .to = L->ghost + begin}));
   }
   list.A.n       = (int)n;
   list.aggregate = L->ghost;
   BAITry(BAIListAggregates(state, &list, L->member));
   BAIDropList(state, &list);
-  BAITry(BAINumber(state, (int)n, {.index = L->ghost, .add = L->m, .to = L->ghost}));
+  BAITry(BAINumber(state->s, (int)n, {.index = L->ghost, .add = L->m, .to = L->ghost}));
   if (modes)
     CUDATry(cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, ghosts->P, n * modes * sizeof(*L->P),
                             cudaMemcpyDeviceToDevice, state->s.stream));

@@ -106,12 +106,12 @@ template <typename T>
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS) void OffAggregates(FinerLevel<T> finer, int m, int team, T *b,
                                                                           const int *done)
 {
-  const int warp  = (int)(blockIdx.x * BAI_SOLVE_THREADS + threadIdx.x) / BAI_TEAM,
-            warps = (int)gridDim.x * (BAI_SOLVE_THREADS / BAI_TEAM);
+  const int thread = (int)(blockIdx.x * BAI_SOLVE_THREADS + threadIdx.x), threads = (int)gridDim.x * BAI_SOLVE_THREADS;
 
   Trigger();
   if (finer.modes) TakeOffModes(finer, m, team, b, done);
-  else TakeOff(finer, m, b, warp, warps, true, done);
+  else if (team == BAI_TEAM) TakeOff<BAI_TEAM>(finer, m, b, thread, threads, true, done);
+  else TakeOff<BAI_FEW_TEAM>(finer, m, b, thread, threads, true, done);
 }
 
 /* Adds over times row p of P times the correction e of its aggregate c to x */
@@ -178,14 +178,14 @@ struct Cycle {
   void            *u;
   const int       *done;
 
-  /* Subtracts the products with entries outside the blocks of the finer level from b of level l. An aggregate has a
-     warp, or a thread block if there are modes and it has many such entries */
+  /* Subtracts the products with entries outside the blocks of the finer level from b of level l. An aggregate has
+     BAI_FEW_TEAM threads, a warp if aggregates have many such entries, or a thread block with modes and very many */
   BAIStatus DoTakeOff(const FinerLevel<T> &finer, int l) const
   {
     const BAILevelView<T> L    = ViewOf<T>(state, l);
     const int             m    = L.n / BAIColumnsOfP(finer.modes);
     const bool            many = finer.modes && state->level[l - 1].outside > BAI_MANY_OF_MODES * (long long)m;
-    const int             team = many ? (int)BAI_SOLVE_THREADS : (int)BAI_TEAM;
+    const int             team = many ? (int)BAI_SOLVE_THREADS : (int)(finer.has_many ? BAI_TEAM : BAI_FEW_TEAM);
 
     return BAIFollowWith(state->s, OffAggregates<T>, BAIGrid((long long)m * team, BAI_SOLVE_THREADS), BAI_SOLVE_THREADS,
                          finer, m, team, L.b, done);

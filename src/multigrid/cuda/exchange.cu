@@ -29,7 +29,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   if (!n) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &L->halo.place));
   BAITry(BAICUDAAllocate(&state->s, n * size, &L->halo.packed));
-  if (!shared->row) { /* all rows in order */
+  if (shared->whole) {
     CUDATry(cudaMemcpyAsync(L->halo.place, L->place, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
     return BAIStatusOf(BAI_OK);
   }
@@ -214,34 +214,26 @@ bool BAIDeviceSolves(BAILevelsState state)
   return state->sums.ranks > 1 && state->own.i && !state->info.negative;
 }
 
-/* Types of x and of its copy in mailboxes. Mailboxes of vectors in the caller's ordering have native numbers, also if x
-   is single */
-enum Numbers {
-  NATIVE,
-  SINGLE,
-  SINGLE_BY_NATIVE
-};
-
 /* Writes a number to the memory of another rank */
-template <typename M>
-static __device__ __forceinline__ void SendNumber(Piece *to, M value, unsigned exchange)
+template <typename T>
+static __device__ __forceinline__ void SendNumber(Piece *to, T value, unsigned exchange)
 {
-  unsigned part[PIECES<M>];
+  unsigned part[PIECES<T>];
 
   memcpy(part, &value, sizeof(value));
 #pragma unroll
-  for (int k = 0; k < PIECES<M>; k++) BAIStoreFar(to + k, (Piece)exchange << 32 | part[k]);
+  for (int k = 0; k < PIECES<T>; k++) BAIStoreFar(to + k, (Piece)exchange << 32 | part[k]);
 }
 
 /* Whether a number of this exchange has come; returns it in value */
-template <typename M>
-static __device__ __forceinline__ bool HasCome(const Piece *from, unsigned exchange, M *value)
+template <typename T>
+static __device__ __forceinline__ bool HasCome(const Piece *from, unsigned exchange, T *value)
 {
-  unsigned part[PIECES<M>];
+  unsigned part[PIECES<T>];
   bool     come = true;
 
 #pragma unroll
-  for (int k = 0; k < PIECES<M>; k++) {
+  for (int k = 0; k < PIECES<T>; k++) {
     const Piece piece = BAILoadFar(from + k);
 
     part[k] = (unsigned)piece;
@@ -251,37 +243,37 @@ static __device__ __forceinline__ bool HasCome(const Piece *from, unsigned excha
   return come;
 }
 
-/* Sends x of rows, of type T, to the mailboxes of other ranks, as numbers of type M */
-template <typename T, typename M>
-static __device__ __forceinline__ void Send(const BAIDeviceHalo &h, BAIFlag number, const T *x, int t, int step)
-{
-  for (int p = 0; p < h.peers; p++) {
-    const int    first = h.peer[p].first, last = h.peer[p].last;
-    Piece *const to = static_cast<Piece *>(h.peer[p].to[number & 1]);
+/* Rows whose x a thread sends to a peer together: where they are, and x. step is the number of threads */
+template <typename T>
+struct Sent {
+  int place[BAI_EXCHANGE_AT_ONCE];
+  T   x[BAI_EXCHANGE_AT_ONCE];
 
-    for (int k = first + t; k < last; k += BAI_EXCHANGE_AT_ONCE * step) {
-      T value[BAI_EXCHANGE_AT_ONCE];
-
+  /* Finds the places of the rows from number k of the list on */
+  __device__ __forceinline__ void Find(const BAIDeviceHalo &h, const BAIFarPeer &peer, int k, int step)
+  {
 #pragma unroll
-      for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
-        if (k + u * step < last) value[u] = x[h.place[k + u * step]];
-#pragma unroll
-      for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
-        if (k + u * step < last) SendNumber(to + (k + u * step - first) * PIECES<M>, M(value[u]), (unsigned)number);
-    }
+    for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++) place[u] = k + u * step < peer.last ? h.place[k + u * step] : -1;
   }
-}
 
-/* Waits for x of ghosts in the mailbox, where it has type M, and copies it to its place behind x of the rows, of
-   type T */
-template <typename T, typename M>
-static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, BAIFlag number, T *ghosts, int t, int step,
-                                               int *stalled, int *stalled_host)
+  __device__ __forceinline__ void Fetch(const T *from)
+  {
+#pragma unroll
+    for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
+      if (place[u] >= 0) x[u] = from[place[u]];
+  }
+};
+
+/* Waits for x of ghosts in the mailbox, which has room pieces for each, and copies it to its place behind x of the
+   rows */
+template <typename T>
+static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int room, BAIFlag number, T *ghosts, int t,
+                                               int step, int *stalled, int *stalled_host)
 {
   const Piece *const box = static_cast<const Piece *>(h.box[number & 1]);
 
   for (int g = t; g < h.ghosts; g += BAI_EXCHANGE_AT_ONCE * step) {
-    M value[BAI_EXCHANGE_AT_ONCE];
+    T value[BAI_EXCHANGE_AT_ONCE];
 
     BAISpin(
       stalled, stalled_host,
@@ -290,35 +282,54 @@ static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, BAIFlag n
 
 #pragma unroll
         for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
-          if (g + u * step < h.ghosts)
-            come = HasCome(box + (g + u * step) * PIECES<M>, (unsigned)number, &value[u]) && come;
+          if (g + u * step < h.ghosts) come = HasCome(box + (g + u * step) * room, (unsigned)number, &value[u]) && come;
         return come;
       },
       BAI_PEER_CYCLES, BAI_ERR_ABSENT);
 #pragma unroll
     for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
-      if (g + u * step < h.ghosts) ghosts[g + u * step] = T(value[u]);
+      if (g + u * step < h.ghosts) ghosts[g + u * step] = value[u];
   }
 }
 
-/* An exchange of x of type T by numbers of type M. Each rank tells all peers that it has begun, and so
-   has read what came with the exchange before, by an earlier kernel. They may overwrite that in the next exchange */
-template <typename T, typename M>
-static __device__ __forceinline__ void Exchange(const BAIDeviceHalo &h, const void *x, void *ghosts, unsigned *arrived,
-                                                int *stalled, int *stalled_host)
+/* An exchange of x of type T, with room for room pieces of each number in mailboxes. Each rank tells all peers that it
+   has begun, and so has read what came with the exchange before, by an earlier kernel. They may overwrite that in the
+   next exchange. The first rows and their places are read early, as each load waits for the one before */
+template <typename T>
+static __device__ __forceinline__ void Exchange(const BAIDeviceHalo &h, int room, const T *x, T *ghosts,
+                                                const int *done, unsigned *arrived, int *stalled, int *stalled_host)
 {
-  const BAIFlag number = BAILoad(h.exchanges) + 1; /* bypasses L1, which may hold an old value */
-  const int     step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int  step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  BAIFarPeer peer = h.peers ? h.peer[0] : BAIFarPeer{};
+  Sent<T>    sent;
 
+  sent.Find(h, peer, peer.first + t, step);
+  BAIFollow();
+  const int     stop   = done ? *done : 0;
+  const BAIFlag number = BAILoad(h.exchanges) + 1; /* bypasses L1, which may hold an old value */
+
+  sent.Fetch(x);
+  if (stop) return;
   for (int p = t; p < h.peers; p += step) BAIStoreFar(h.peer[p].tell, number);
-  Send<T, M>(h, number, static_cast<const T *>(x), t, step);
+  for (int p = 0; p < h.peers; p++) {
+    if (p) peer = h.peer[p];
+    for (int first = peer.first + t, k = first; k < peer.last; k += BAI_EXCHANGE_AT_ONCE * step) {
+      if (p || k > first) sent.Find(h, peer, k, step);
+      if (p || k > first) sent.Fetch(x);
+      Piece *const to = static_cast<Piece *>(peer.to[number & 1]) + (k - peer.first) * room;
+
+#pragma unroll
+      for (int u = 0; u < BAI_EXCHANGE_AT_ONCE; u++)
+        if (sent.place[u] >= 0) SendNumber(to + u * step * room, sent.x[u], (unsigned)number);
+    }
+  }
   __syncthreads(); /* all threads of the block have read the number */
   if (!threadIdx.x && BAIArrive(arrived) == gridDim.x) {
     *arrived = 0;
     BAIStore(h.exchanges, number);
   }
-  Receive<T, M>(h, number, static_cast<T *>(ghosts), t, step, stalled, stalled_host);
-  for (int p = t; p < h.peers; p += step) {
+  Receive(h, room, number, ghosts, t, step, stalled, stalled_host);
+  for (int p = step - 1 - t; p < h.peers; p += step) { /* the last threads, which have the fewest ghosts */
     const BAIFlag *flag = h.peer[p].told;
 
     BAISpin(
@@ -329,36 +340,37 @@ static __device__ __forceinline__ void Exchange(const BAIDeviceHalo &h, const vo
 /* Sends x and receives x of ghosts. All thread blocks must run at the same time: those that wait must not keep others
    from sending */
 static __global__ __launch_bounds__(BAI_SOLVE_THREADS,
-                                    BAI_EXCHANGE_EACH) void ExchangeFar(Numbers numbers, BAIDeviceHalo h, const void *x,
-                                                                        void *ghosts, const int *done,
+                                    BAI_EXCHANGE_EACH) void ExchangeFar(bool single, int room, BAIDeviceHalo h,
+                                                                        const void *x, void *ghosts, const int *done,
                                                                         unsigned *arrived, int *stalled,
                                                                         int *stalled_host)
 {
-  BAIFollow();
-  if (done && *done) return;
-  if (numbers == NATIVE) Exchange<BAIScalar, BAIScalar>(h, x, ghosts, arrived, stalled, stalled_host);
-  else if (numbers == SINGLE) Exchange<BAISingle, BAISingle>(h, x, ghosts, arrived, stalled, stalled_host);
-  else Exchange<BAISingle, BAIScalar>(h, x, ghosts, arrived, stalled, stalled_host);
+  if (single)
+    Exchange(h, room, static_cast<const BAISingle *>(x), static_cast<BAISingle *>(ghosts), done, arrived, stalled,
+             stalled_host);
+  else
+    Exchange(h, room, static_cast<const BAIScalar *>(x), static_cast<BAIScalar *>(ghosts), done, arrived, stalled,
+             stalled_host);
 }
 
-/* Exchanges x of ghosts by one kernel, in stream order. The host does not wait, so an error may belong to an earlier
-   exchange */
-static BAIStatus Directly(BAILevelsState state, Numbers numbers, const BAIDeviceHalo &h, const void *x, void *ghosts,
-                          const int *done)
+/* Exchanges x of ghosts by one kernel, in stream order, where mailboxes have room for room pieces of each number. The
+   host does not wait, so an error may belong to an earlier exchange */
+static BAIStatus Directly(BAILevelsState state, bool single, int room, const BAIDeviceHalo &h, const void *x,
+                          void *ghosts, const int *done)
 {
   const int each = BAI_SOLVE_THREADS * BAI_EXCHANGE_AT_ONCE, longest = h.sends > h.ghosts ? h.sends : h.ghosts;
-  const int wanted = (int)BAIGrid(longest, each).x, room = state->s.processors * BAI_EXCHANGE_EACH,
-            most = room < BAI_EXCHANGE_BLOCKS ? room : BAI_EXCHANGE_BLOCKS;
+  const int wanted = (int)BAIGrid(longest, each).x, together = state->s.processors * BAI_EXCHANGE_EACH,
+            most = together < BAI_EXCHANGE_BLOCKS ? together : BAI_EXCHANGE_BLOCKS;
 
   BAITry(BAIFollowWith(state->s, ExchangeFar, dim3((unsigned)(wanted < most ? wanted : most)), BAI_SOLVE_THREADS,
-                       numbers, h, x, ghosts, done, state->arrived, state->stalled, &state->told->stalled));
+                       single, room, h, x, ghosts, done, state->arrived, state->stalled, &state->told->stalled));
   return BAIStatusOf(state->told->stalled ? BAI_ERR_ABSENT : BAI_OK);
 }
 
 BAIStatus BAIDeviceExchangeVector(BAILevelsState state, bool single, const void *x, const int *done)
 {
   if (!state->vector.peers) return BAIStatusOf(BAI_OK);
-  return Directly(state, single ? SINGLE_BY_NATIVE : NATIVE, state->vector, x, state->between.x, done);
+  return Directly(state, single, PIECES<BAIScalar>, state->vector, x, state->between.x, done);
 }
 
 /* Sends x of the rows that others read by the caller's exchange() */
@@ -379,33 +391,30 @@ BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int 
   void *const           ghosts = static_cast<char *>(x) + (size_t)L.A.n * BAISizeOfNumbers(state);
 
   if (!L.halo.sends && !L.halo.ghosts) return BAIStatusOf(BAI_OK);
-  return L.halo.peers ? Directly(state, state->single ? SINGLE : NATIVE, L.halo, x, ghosts, done)
-                      : ByCaller(state, level, x, ghosts);
+  if (!L.halo.peers) return ByCaller(state, level, x, ghosts);
+  return Directly(state, state->single, state->single ? PIECES<BAISingle> : PIECES<BAIScalar>, L.halo, x, ghosts, done);
 }
 
 /* Copies b of this rank, n rows by places, to rest from number first on, in native precision, and then of other
    ranks */
 static __global__ void ToRest(bool single, int n, int all, int first, const int *row, const void *b, BAIScalar *rest)
 {
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int p  = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int to = p < n ? first + row[p] : p - n < first ? p - n : p;
 
   BAIFollow();
   if (p >= all) return;
-  rest[p < n             ? first + row[p]
-         : p - n < first ? p - n
-                         : p] = single ? BAIScalar(static_cast<const BAISingle *>(b)[p])
-                                       : static_cast<const BAIScalar *>(b)[p];
+  rest[to] = single ? BAIScalar(static_cast<const BAISingle *>(b)[p]) : static_cast<const BAIScalar *>(b)[p];
 }
 
-/* Adds x at place p to the rows of aggregate p of the level above, or stores it if child is NULL */
+/* Adds x to the places begin to end - 1 of the level above, or if add is false stores it there */
 template <typename T>
-static __device__ __forceinline__ void AddRest(int p, BAIScalar rest, const int *child, void *to)
+static __device__ __forceinline__ void AddRest(BAIScalar rest, int begin, int end, bool add, T *above)
 {
-  const T  x     = T(rest);
-  T *const above = static_cast<T *>(to);
+  const T x = T(rest);
 
-  if (!child) above[p] = x;
-  for (int k = child ? child[p] : 0, end = child ? child[p + 1] : 0; k < end; k += BAI_CHILDREN_AT_ONCE) {
+  if (!add) above[begin] = x;
+  for (int k = begin; k < end && add; k += BAI_CHILDREN_AT_ONCE) {
     T sum[BAI_CHILDREN_AT_ONCE];
 
 #pragma unroll
@@ -422,12 +431,16 @@ static __device__ __forceinline__ void AddRest(int p, BAIScalar rest, const int 
 static __global__ void FromRest(bool single, int n, const int *row, const BAIScalar *rest, BAIReal scale,
                                 const int *child, void *above)
 {
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int  p   = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const bool add = child != NULL, is = p < n;
+  const int  from = is ? row[p] : 0, begin = add && is ? child[p] : p, end = add && is ? child[p + 1] : p;
 
   BAIFollow();
-  if (p >= n) return;
-  if (single) AddRest<BAISingle>(p, rest[row[p]] / scale, child, above);
-  else AddRest<BAIScalar>(p, rest[row[p]] / scale, child, above);
+  if (!is) return;
+  const BAIScalar x = rest[from] / scale;
+
+  if (single) AddRest(x, begin, end, add, static_cast<BAISingle *>(above));
+  else AddRest(x, begin, end, add, static_cast<BAIScalar *>(above));
 }
 
 BAIStatus BAIDeviceRest(BAILevelsState state, int level, const int *done)

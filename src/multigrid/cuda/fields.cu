@@ -59,7 +59,7 @@ static BAIStatus LookIn(BAIContext *context, const BAIMatrix *matrix, const BAIP
 
   std::fill(look, look + points->fields, BAIFieldLook{});
   if (!blocks) return BAIStatusOf(BAI_OK);
-  BAITry(BAIDeviceGhosts(context, matrix->nghost, points->ghost, &room, &ghost));
+  BAITry(BAIDeviceGhosts(context, matrix->nghost, points->ghost, true, &room, &ghost));
   BAITry(sums.Allocate(context, (size_t)(blocks + 1) * numbers * sizeof(double) + sizeof(unsigned)));
   double   *all = static_cast<double *>(sums.p), *part = all + numbers;
   unsigned *arrived = reinterpret_cast<unsigned *>(part + (size_t)blocks * numbers);

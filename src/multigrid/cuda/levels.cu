@@ -75,8 +75,8 @@ BAIStatus BAIDeviceBegin(BAILevelsState state, const BAILevelsAgreed *agreed)
   if (state->kept) state->levels = 1;
   if (p->fields == 1 || state->kept) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &state->field));
-  return p->field && !p->given ? BAINarrow(state, n, p->field, state->field)
-                               : BAINumber(state, (int)n, {.rows = 1, .fields = (int)p->fields, .to = state->field});
+  return p->field && !p->given ? BAINarrow(state->s, n, p->field, state->field)
+                               : BAINumber(state->s, (int)n, {.rows = 1, .fields = (int)p->fields, .to = state->field});
 }
 
 /* Stores the levels of the cycle by places, or their new values, and looks at the fit of all aggregates;

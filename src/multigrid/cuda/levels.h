@@ -301,9 +301,11 @@ static inline BAIDeviceLevel *BAIDeviceLast(BAILevelsState state)
   return &state->level[state->levels - 1];
 }
 
-/* store.cu: StoreMatrix of ../backend.h; copy the numbers of n ghosts to the device */
+/* store.cu: StoreMatrix of ../backend.h; copy the numbers of n ghosts to the device. Numbers that ascend and have few
+   gaps, as on a grid, are made there, in less time than a copy takes */
 BAIStatus BAIDeviceStoreMatrix(const BAIMatrix *, const BAIPart *, int device, void *stream);
-BAIStatus BAIDeviceGhosts(BAIContext *, BAIInt n, const BAIInt *from, BAITemporary *room, const BAIInt **ghost);
+BAIStatus BAIDeviceGhosts(BAIContext *, BAIInt n, const BAIInt *from, bool ascend, BAITemporary *room,
+                          const BAIInt **ghost);
 BAIStatus BAIDeviceLookAtFields(const BAIMatrix *, const BAIPoints *, int device, void *stream,
                                 BAIFieldLook *); /* fields.cu */
 
@@ -326,8 +328,8 @@ BAIStatus BAIFitGrids(BAILevelsState, int first, int end);
 BAIStatus BAIFitLook(BAILevelsState, int count);
 BAIStatus BAIFitCompare(BAILevelsState, int count, const BAIPlaced *found);
 /* aggregates.cu: give numbers to n things; copy n numbers from the host as 32-bit ones */
-BAIStatus BAINumber(BAILevelsState, int n, const BAINumbers &);
-BAIStatus BAINarrow(BAILevelsState, size_t n, const BAIInt *from, int *to);
+BAIStatus BAINumber(const BAIContext &, int n, const BAINumbers &);
+BAIStatus BAINarrow(const BAIContext &, size_t n, const BAIInt *from, int *to);
 /* List the rows of each aggregate of a level by number, whether or not m is known, and unless member is NULL, store the
    number of each row in its aggregate, less than BAI_SET; free this list; return it, or once rows are numbered by
    places the list by places */

@@ -6,7 +6,6 @@
 #include <vector>
 
 enum {
-  THREADS     = 256,
   MERGE_LANES = 4,   /* threads that copy a row with ghosts */
   COPIED      = 4,   /* entries that a thread reads before it writes the first */
   TEAM        = 4,   /* lanes that examine a row together, if rows have on average more than */
@@ -62,58 +61,16 @@ static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt
   return n && A.i ? BAIDownload(&state->s, 1, A.i + n, nnz) : BAIStatusOf(BAI_OK);
 }
 
-/* Copies count columns with 32-bit numbers, and values unless to_a is NULL, by threads t of step. more is added to each
-   column */
-static __device__ inline void CopyEntries(BAIInt count, BAIInt more, const BAIInt *j, const BAIScalar *a, int t,
-                                          int step, int *to_j, BAIScalar *to_a)
-{
-  for (BAIInt first = t; first < count; first += COPIED * step) {
-    BAIInt    column[COPIED];
-    BAIScalar value[COPIED];
+/* Where rows of the finest matrix are copied from before they are examined, if copies is set: own columns, and those of
+   ghosts. Without values only the indices are copied */
+struct From {
+  BAICSR A, B;
+  bool   copies, values;
+};
 
-#pragma unroll
-    for (int k = 0; k < COPIED; k++) {
-      const BAIInt at = first + k * step;
-
-      column[k] = at < count ? j[at] : 0;
-      value[k]  = at < count && to_a ? a[at] : BAIScalar(0);
-    }
-#pragma unroll
-    for (int k = 0; k < COPIED; k++) {
-      const BAIInt at = first + k * step;
-
-      if (at < count) to_j[at] = (int)(column[k] + more);
-      if (at < count && to_a) to_a[at] = value[k];
-    }
-  }
-}
-
-/* Copies a matrix with 32-bit numbers, and the entries of ghosts behind the others of a row. a NULL: without values. A
-   thread block copies THREADS rows: their entries at once if none has ghosts, else MERGE_LANES threads copy each row */
-static __global__ __launch_bounds__(THREADS) void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
-{
-  const int    t     = (int)threadIdx.x;
-  const BAIInt first = (BAIInt)blockIdx.x * THREADS, last = first + THREADS < n ? first + THREADS : n,
-               before = B.i ? B.i[first] : 0;
-
-  if (first + t <= n) i[first + t] = (int)(A.i[first + t] + (B.i ? B.i[first + t] : 0));
-  if (!B.i || B.i[last] == before) {
-    const BAIInt from = A.i[first], to = from + before;
-
-    return CopyEntries(A.i[last] - from, 0, A.j + from, A.a + from, t, THREADS, j + to, a ? a + to : NULL);
-  }
-  for (BAIInt row = first + t / MERGE_LANES; row < last; row += THREADS / MERGE_LANES) {
-    const BAIInt from = A.i[row], own = A.i[row + 1] - from, ghost = B.i[row], to = from + ghost;
-    const int    lane = t % MERGE_LANES;
-
-    CopyEntries(own, 0, A.j + from, A.a + from, lane, MERGE_LANES, j + to, a + to);
-    CopyEntries(B.i[row + 1] - ghost, n, B.j + ghost, B.a + ghost, lane, MERGE_LANES, j + to + own, a + to + own);
-  }
-}
-
-/* Sets A to the caller's arrays, or copies them if there are ghosts or 64-bit indices; without ghosts only the indices
-   are copied */
-static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
+/* Sets A to the caller's arrays or, if there are ghosts or 64-bit indices, to room for a copy that is to be made of
+   from */
+static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A, From *from)
 {
   const bool as_it_is = sizeof(BAIInt) == sizeof(int), merged = matrix->nghost > 0;
   BAIInt     own, ghosts                                      = 0;
@@ -142,9 +99,7 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A)
     state->between.B = B;
   }
   if (!merged) A->a = caller.a;
-  Merge<<<BAIGrid(A->n + 1LL, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A, B, A->i, A->j,
-                                                                       merged ? A->a : NULL);
-  CUDATry(cudaGetLastError());
+  *from = {matrix->A, B, true, merged};
   return BAIStatusOf(BAI_OK);
 }
 
@@ -164,35 +119,97 @@ struct How {
   BAIInt        longest;
 };
 
-/* Calls use(row, lanes) for all rows, where row is the same in a team of lanes, or -1 for a team without a row; a warp
-   calls it for as many rows as it has teams. too_long(row) is called for rows of more than how.longest entries */
-template <typename Use, typename TooLong>
-static __device__ inline void WithRows(const BAIRows &A, const How &how, const Use &use, const TooLong &too_long)
+/* Copies count columns with 32-bit numbers, and values unless to_a is NULL, by threads t of step. more is added to each
+   column */
+static __device__ inline void CopyEntries(BAIInt count, BAIInt more, const BAIInt *j, const BAIScalar *a, int t,
+                                          int step, int *to_j, BAIScalar *to_a)
 {
-  const int       lane = (int)threadIdx.x % BAI_LANES, rows = BAI_LANES / how.lanes;
-  const long long step = gridDim.x * (long long)blockDim.x / how.lanes;
+  for (BAIInt first = t; first < count; first += COPIED * step) {
+    BAIInt    column[COPIED];
+    BAIScalar value[COPIED];
 
-  for (long long base = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES * rows; base < A.n;
-       base += step) {
-    const int  row    = (int)base + lane / how.lanes;
-    const int  length = row < A.n ? A.i[row + 1] - A.i[row] : 0;
-    const bool skip = length > how.longest, is_long = length > LONG_ROW && !skip;
+#pragma unroll
+    for (int k = 0; k < COPIED; k++) {
+      const BAIInt at = first + k * step;
 
-    use(row < A.n && !is_long && !skip ? row : -1, how.lanes);
-    if (skip && lane % how.lanes == 0) too_long(row);
-    for (unsigned rest = __ballot_sync(~0u, is_long && lane % how.lanes == 0); rest; rest &= rest - 1)
-      use((int)base + (__ffs((int)rest) - 1) / how.lanes, (int)BAI_LANES);
+      column[k] = at < count ? j[at] : 0;
+      value[k]  = at < count && to_a ? a[at] : BAIScalar(0);
+    }
+#pragma unroll
+    for (int k = 0; k < COPIED; k++) {
+      const BAIInt at = first + k * step;
+
+      if (at < count) to_j[at] = (int)(column[k] + more);
+      if (at < count && to_a) to_a[at] = value[k];
+    }
   }
 }
 
-/* Examines all rows and sets *all to the findings; findings and arrived are parameters of BAIJoin() */
-static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, How how, BAIFindings *findings,
+/* Copies rows first to last - 1 with 32-bit numbers, and the entries of ghosts behind the others of a row, by a thread
+   block: all entries at once if no row has ghosts, else MERGE_LANES threads copy each row. Also sets to.i[last], as the
+   block reads it */
+static __device__ inline void CopyRows(const From &from, BAIInt first, BAIInt last, const BAIRows &to)
+{
+  const BAICSR A = from.A, B = from.B;
+  const int    t      = (int)threadIdx.x;
+  const BAIInt before = B.i ? B.i[first] : 0;
+
+  for (BAIInt row = first + t; row <= last; row += BAI_JOIN_THREADS) to.i[row] = (int)(A.i[row] + (B.i ? B.i[row] : 0));
+  if (!B.i || B.i[last] == before) {
+    const BAIInt begin = A.i[first], at = begin + before;
+
+    return CopyEntries(A.i[last] - begin, 0, A.j + begin, A.a + begin, t, BAI_JOIN_THREADS, to.j + at,
+                       from.values ? to.a + at : NULL);
+  }
+  for (BAIInt row = first + t / MERGE_LANES; row < last; row += BAI_JOIN_THREADS / MERGE_LANES) {
+    const BAIInt begin = A.i[row], own = A.i[row + 1] - begin, ghost = B.i[row], at = begin + ghost;
+    const int    lane = t % MERGE_LANES;
+
+    CopyEntries(own, 0, A.j + begin, A.a + begin, lane, MERGE_LANES, to.j + at, to.a + at);
+    CopyEntries(B.i[row + 1] - ghost, to.n, B.j + ghost, B.a + ghost, lane, MERGE_LANES, to.j + at + own,
+                to.a + at + own);
+  }
+}
+
+/* Calls use(row, lanes) for all rows, where row is the same in a team of lanes, or -1 for a team without a row; a warp
+   calls it for as many rows as it has teams. too_long(row) is called for rows of more than how.longest entries. Before
+   that all threads of a block call before(first, last) for its next rows */
+template <typename Before, typename Use, typename TooLong>
+static __device__ inline void WithRows(const BAIRows &A, const How &how, const Before &before, const Use &use,
+                                       const TooLong &too_long)
+{
+  const int       lane = (int)threadIdx.x % BAI_LANES, rows = BAI_JOIN_THREADS / how.lanes;
+  const long long step = (long long)gridDim.x * rows;
+
+  for (long long first = (long long)blockIdx.x * rows; first < A.n; first += step) {
+    const int last = first + rows < A.n ? (int)first + rows : A.n;
+
+    before((int)first, last);
+    const int  base = (int)first + ((int)threadIdx.x - lane) / how.lanes, row = base + lane / how.lanes;
+    const int  length = row < last ? A.i[row + 1] - A.i[row] : 0;
+    const bool skip = length > how.longest, is_long = length > LONG_ROW && !skip;
+
+    use(row < last && !is_long && !skip ? row : -1, how.lanes);
+    if (skip && lane % how.lanes == 0) too_long(row);
+    for (unsigned rest = __ballot_sync(~0u, is_long && lane % how.lanes == 0); rest; rest &= rest - 1)
+      use(base + (__ffs((int)rest) - 1) / how.lanes, (int)BAI_LANES);
+  }
+}
+
+/* Examines all rows, which are first copied to A if from tells so, and sets *all to the findings; findings and arrived
+   are parameters of BAIJoin() */
+static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, From from, How how, BAIFindings *findings,
                                                                    unsigned *arrived, BAIFindings *all)
 {
   BAIFindings mine = BAIFindingsNone(A.n);
 
   WithRows(
     A, how,
+    [&](int first, int last) {
+      if (!from.copies) return;
+      CopyRows(from, first, last, A);
+      __syncthreads(); /* a thread reads what others have copied */
+    },
     [&](int row, int lanes) {
       if (row >= 0) BAILookAtRow(&A, how.begin, how.ghost, row, (int)threadIdx.x % lanes, lanes, &mine);
     },
@@ -204,7 +221,7 @@ static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, Ho
 static __global__ __launch_bounds__(BAI_JOIN_THREADS) void Differs(BAIRows A, How how, int *differs)
 {
   WithRows(
-    A, how,
+    A, how, [](int, int) {},
     [&](int row, int lanes) {
       if (row < 0 || *(volatile int *)differs) return;
       if (BAIDiffersFromMirror(&A, row, (int)threadIdx.x % lanes, lanes)) *(volatile int *)differs = 1;
@@ -212,25 +229,20 @@ static __global__ __launch_bounds__(BAI_JOIN_THREADS) void Differs(BAIRows A, Ho
     [](int) {});
 }
 
-/* Examines the matrix and copies the findings to the host. differs: some a_ij differs from conj(a_ji) by more than
-   rounding */
-static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, BAIFindings *found, int *differs)
+/* Copies the matrix if from tells so, examines it, and copies the findings to the host. differs: some a_ij differs from
+   conj(a_ji) by more than rounding */
+static BAIStatus LookAt(BAILevelsState state, const BAIRows &A, const From &from, BAIFindings *found, int *differs)
 {
   const int    lanes  = A.nnz > (int64_t)TEAM_ROW * A.n ? (int)TEAM : 1;
   const int    blocks = BAIJoinBlocks(state, (long long)A.n * lanes);
-  BAIRoom      room, ghost_room;
+  BAIRoom      room;
+  BAITemporary ghosts;
   BAIFindings *device;
   How          how = {lanes, state->p.first, NULL, BAILevelsLongest(&state->p)};
-  BAIInt      *ghost;
 
   BAITry(room.Get(state, (size_t)blocks + 1, &device));
-  if (A.ghosts) {
-    BAITry(ghost_room.Get(state, (size_t)A.ghosts, &ghost));
-    CUDATry(cudaMemcpyAsync(ghost, state->p.ghost, (size_t)A.ghosts * sizeof(*ghost), cudaMemcpyHostToDevice,
-                            state->s.stream));
-    how.ghost = ghost;
-  }
-  Look<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, how, device + 1, state->joined, device);
+  if (A.ghosts) BAITry(BAIDeviceGhosts(&state->s, (BAIInt)A.ghosts, state->p.ghost, true, &ghosts, &how.ghost));
+  Look<<<(unsigned)blocks, BAI_JOIN_THREADS, 0, state->s.stream>>>(A, from, how, device + 1, state->joined, device);
   CUDATry(cudaGetLastError());
   BAITry(BAIDownload(&state->s, 1, device, found));
   found->pattern += BAIHash((uint64_t)A.n);
@@ -272,11 +284,12 @@ BAIStatus BAIDeviceTake(BAILevelsState state, const BAIMatrix *matrix, BAIFindin
 {
   BAIMatrix      staged = *matrix;
   BAIRows *const A      = &state->level[0].A;
+  From           from   = {};
   int            differs;
 
   BAITry(Stage(state, &staged));
-  BAITry(Take(state, &staged, A));
-  BAITry(LookAt(state, *A, found, &differs));
+  BAITry(Take(state, &staged, A, &from));
+  BAITry(LookAt(state, *A, from, found, &differs));
   if (state->kept && found->pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern          = found->pattern;
   state->rows_known       = false;

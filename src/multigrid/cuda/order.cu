@@ -122,11 +122,11 @@ static BAIStatus OrderLike(BAILevelsState state, BAILevelsState whole, int first
   if (!n) return BAIStatusOf(BAI_OK);
   BAITry(room.Get(state, all + 1, &mark));
   CUDATry(cudaMemsetAsync(mark, 0, (all + 1) * sizeof(*mark), state->s.stream));
-  BAITry(BAINumber(state, n, {.index = place, .mark = mark}));
+  BAITry(BAINumber(state->s, n, {.index = place, .mark = mark}));
   BAITry(BAIScan(&state->s, (long long)all + 1, mark, mark));
-  BAITry(BAINumber(state, n, {.index = place, .from = mark, .to = L->place}));
-  BAITry(BAINumber(state, n, {.rows = 1, .from = L->place, .list = L->row}));
-  return BAINumber(state, L->A.ghosts, {.rows = 1, .add = n, .to = L->place + n});
+  BAITry(BAINumber(state->s, n, {.index = place, .from = mark, .to = L->place}));
+  BAITry(BAINumber(state->s, n, {.rows = 1, .from = L->place, .list = L->row}));
+  return BAINumber(state->s, L->A.ghosts, {.rows = 1, .add = n, .to = L->place + n});
 }
 
 /* Numbers rows from the last level to the first in the order of the places of their aggregates; rows in no aggregate

@@ -23,7 +23,8 @@ static ArrayOnDevice ArrayOf(BAILevelsState state, BAILevelsArray array, int lev
        {state->field,      sizeof(int),               true },
        {state->mode.mode,  modes * sizeof(BAIScalar), false},
        {L->P,              modes * sizeof(BAIScalar), false},
-       {state->sides.side, sizeof(BAILevelsSide),     false}
+       {state->sides.side, sizeof(BAILevelsSide),     false},
+       {L->sent,           sizeof(int),               true }
   };
 
   return of[array];
@@ -104,7 +105,13 @@ BAIStatus BAIDeviceSentRows(BAILevelsState state, BAIDeviceLevel *L, const BAILe
 
   if (L->sent || !n) return BAIStatusOf(BAI_OK);
   BAITry(BAIKeep(state, n, &L->sent));
-  return BAINarrow(state, n, shared->row, L->sent);
+  if (shared->row) return BAINarrow(state->s, n, shared->row, L->sent);
+  for (int p = 0; p < shared->peers; p++) {
+    const int first = (int)shared->first[p], count = (int)shared->first[p + 1] - first;
+
+    if (count) BAITry(BAINumber(state->s, count, {.rows = 1, .add = (int)shared->start[p], .to = L->sent + first}));
+  }
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIDevicePick(BAILevelsState state, BAILevelsArray array, int level, const BAILevelsShared *shared,
@@ -150,9 +157,9 @@ BAIStatus BAIDeviceNumber(BAILevelsState state, int peers, const BAIInt *first, 
       int *const number = static_cast<int *>(sent) + first[p], *const of_peer = before + (size_t)p * m;
 
       if (first[p] == last[p]) continue;
-      if (!pass) BAITry(BAINumber(state, (int)(last[p] - first[p]), {.index = number, .mark = of_peer}));
+      if (!pass) BAITry(BAINumber(state->s, (int)(last[p] - first[p]), {.index = number, .mark = of_peer}));
       else
-        BAITry(BAINumber(state, (int)(last[p] - first[p]),
+        BAITry(BAINumber(state->s, (int)(last[p] - first[p]),
                          {.index = number, .from = of_peer, .to = number, .list = next->sent}));
     }
     if (!pass) BAITry(BAIScan(&state->s, (long long)marks + 1, before, before));
@@ -161,7 +168,7 @@ BAIStatus BAIDeviceNumber(BAILevelsState state, int peers, const BAIInt *first, 
                             cudaMemcpyDeviceToDevice, state->s.stream));
   BAITry(BAIDownload(&state->s, ends, end_on_device, end.data()));
   for (int p = 0; p < peers; p++) count[p] = (BAIInt)(end[(size_t)p + 1] - end[(size_t)p]);
-  BAITry(Download(state, (size_t)end[(size_t)peers], next->sent, row));
+  if (row) BAITry(Download(state, (size_t)end[(size_t)peers], next->sent, row));
   if (state->p.modes) BAIDrop(state, (size_t)last[peers - 1], &next->sent); /* an aggregate becomes several rows */
   return BAIStatusOf(BAI_OK);
 }

@@ -190,7 +190,7 @@ static __device__ __forceinline__ void VisitAll(const BAILevelView<T> &L, const 
 template <typename T>
 static __device__ __forceinline__ void TakeOffAll(const FinerLevel<T> &finer, int n, T *b)
 {
-  TakeOff(finer, n, b, (int)threadIdx.x / BAI_TEAM, (int)blockDim.x / BAI_TEAM, false, NULL);
+  TakeOff<BAI_TEAM>(finer, n, b, (int)threadIdx.x, (int)blockDim.x, false, NULL);
   __syncthreads();
 }
 

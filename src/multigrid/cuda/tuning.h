@@ -31,6 +31,7 @@ enum {
   /* Average number of entries outside blocks of the rows of an aggregate, above which a warp adds up their products; a
      thread would take as many steps, while the others wait */
   BAI_MANY_OUTSIDE    = 32,
+  BAI_FEW_TEAM        = 8,   /* threads for an aggregate that has not, where a kernel of its own adds them up */
   BAI_MANY_OF_MODES   = 128, /* the same with near-null-space vectors, for a thread block instead of a warp */
   BAI_PRODUCT_AT_ONCE = 8,   /* entries of A that a lane has in flight */
   /* Products whose rows are alike: entries of a row that a thread has in flight, thread blocks on a multiprocessor */
@@ -56,6 +57,6 @@ enum {
   /* Exchange between ranks: x that a thread has in flight; largest number of thread blocks, all of which must run at
      the same time, and largest number for each multiprocessor, of which part of a device may have few */
   BAI_EXCHANGE_AT_ONCE = 4,
-  BAI_EXCHANGE_BLOCKS  = 128,
+  BAI_EXCHANGE_BLOCKS  = 256,
   BAI_EXCHANGE_EACH    = 4
 };

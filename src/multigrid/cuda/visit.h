@@ -470,28 +470,30 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   else RestrictBlock(below, residual, aggregate, rows);
 }
 
-/* Subtracts the products with entries outside blocks of the finer level from b of m aggregates: a warp for each
-   aggregate, which meanwhile fetches where the entries of its next one are. follow, done: as for VisitBlock() */
-template <typename T>
-static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps, bool follow,
-                                               const int *done)
+/* Subtracts the products with entries outside blocks of the finer level from b of m aggregates: LANES threads of a warp
+   for each aggregate, which meanwhile fetch where the entries of their next one are. follow, done: as for VisitBlock().
+   thread is the number of this one among threads */
+template <int LANES, typename T>
+static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int thread, int threads,
+                                               bool follow, const int *done)
 {
   enum {
     AT_ONCE = 4
   };
-  const int lane  = (int)threadIdx.x % BAI_TEAM;
-  int       begin = warp < m ? F.out_first[F.child[warp]] : 0, end = warp < m ? F.out_first[F.child[warp + 1]] : 0;
+  const int lane = thread % LANES, step = threads / LANES;
+  int c = thread / LANES, begin = c < m ? F.out_first[F.child[c]] : 0, end = c < m ? F.out_first[F.child[c + 1]] : 0;
 
   if (follow) BAIFollow();
   const int stop = follow && done ? *done : 0;
 
-  for (int c = warp; c < m; c += warps) {
-    const int next = c + warps, next_begin = next < m ? F.out_first[F.child[next]] : 0,
+  for (int first = thread / BAI_TEAM * (BAI_TEAM / LANES); first < m;
+       first += step, c += step) { /* all lanes of a warp */
+    const int next = c + step, next_begin = next < m ? F.out_first[F.child[next]] : 0,
               next_end = next < m ? F.out_first[F.child[next + 1]] : 0;
-    const T sum = SumOfLanes<BAI_TEAM>(SumOfProducts<AT_ONCE>(F.out_j, F.out_a, F.x, begin + lane, end, BAI_TEAM));
+    const T sum        = SumOfLanes<LANES>(SumOfProducts<AT_ONCE>(F.out_j, F.out_a, F.x, begin + lane, end, LANES));
 
     if (stop) return;
-    if (!lane) b[c] -= sum;
+    if (!lane && c < m) b[c] -= sum;
     begin = next_begin;
     end   = next_end;
   }

@@ -13,7 +13,7 @@ static BAIStatus TakeSends(BAIHostLevel *L, const BAILevelsShared *shared)
   L->send   = malloc(((size_t)L->sends + 1) * sizeof(*L->send));
   L->sent   = malloc(((size_t)L->sends + 1) * sizeof(*L->sent));
   for (BAIInt p = 0; p < L->A.n && place; p++) place[L->row[p]] = p;
-  for (BAIInt k = 0; k < L->sends && place && L->send; k++) L->send[k] = place[shared->row ? shared->row[k] : k];
+  for (BAIInt k = 0; k < L->sends && place && L->send; k++) L->send[k] = place[shared->whole ? k : shared->row[k]];
   free(place);
   return BAIStatusOf(place && L->send && L->sent ? BAI_OK : BAI_ERR_MEMORY);
 }
