@@ -409,6 +409,11 @@ int main(int argc, char **argv)
          nsize: {{2 3}}
          args: -n 100 -case {{same hardly_other_natural,hardly_other_shuffled,hardly_other_modes \
                direction_turns_shuffled,direction_turns_modes,wind_turns_natural}}
+      # so many rows that two levels are distributed
+      test:
+         suffix: host_distributed_twice
+         nsize: 2
+         args: -n 150 -case same_*natural_bai,hardly_other_natural
       test:
          suffix: cuda
          requires: baicuda

@@ -252,8 +252,8 @@ typedef enum {
 
 /* The ghost exchange of a level: global number of rows, number of ghosts, number of rows that other ranks read, and
    these rows in the order in which they are sent. If whole, all rows in order are sent to each peer. Without row, on a
-   device, they are those from start[p] on for peer p, whose first one is sent as number first[p]; without start, the
-   device has them from BAILevelsNumber() */
+   device, the rows sent as number first[p] to first[p + 1] - 1 go to peer p, one of peers, and begin with row start[p];
+   without start, the device has listed them in BAILevelsNumber() */
 typedef struct {
   BAIInt        all, ghosts, sends;
   int           whole, peers;

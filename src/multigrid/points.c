@@ -23,18 +23,21 @@ static PetscInt FieldOf(const Pattern *p, PetscInt row)
   return p->by_field ? row / (p->n / p->fields) : row % p->fields;
 }
 
-/* Sets points to the points that a row is coupled to, in ascending order, and returns their number. PETSc sorts the
-   columns of a row, so these points ascend if unknowns of a point follow each other */
+/* Sets points to the points that a row is coupled to, in ascending order, and returns their number. They ascend without
+   sorting if columns do, as is usual, and unknowns of a point follow each other */
 static PetscErrorCode PointsOfRow(const Pattern *p, PetscInt row, PetscInt *count, PetscInt points[])
 {
+  PetscBool ascend = PETSC_TRUE;
+
   PetscFunctionBegin;
   *count = 0;
   for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
     const PetscInt point = PointOf(p, p->j[k]);
 
+    if (*count && point < points[*count - 1]) ascend = PETSC_FALSE;
     if (!*count || points[*count - 1] != point) points[(*count)++] = point;
   }
-  if (p->by_field) PetscCall(PetscSortRemoveDupsInt(count, points));
+  if (!ascend) PetscCall(PetscSortRemoveDupsInt(count, points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,7 +14,7 @@ static PetscErrorCode ListSent(BAIRankLevels R, BAIHalo *halo)
 {
   PetscFunctionBegin;
   PetscCall(BAIHaloRows(halo));
-  if (halo->row) PetscFunctionReturn(PETSC_SUCCESS);
+  if (halo->row || !halo->sends) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(halo->sends, &halo->row));
   PetscCall(
     BAICheckStatus(R->bai,
@@ -31,7 +31,7 @@ PetscErrorCode BAIRestGather(BAIRankLevels R, PetscBool pattern, BAIMatrix *M)
 
   PetscFunctionBegin;
   if (pattern) {
-    PetscCall(ListSent(R, &L->halo));
+    PetscCall(BAIAgree(R->bai, ListSent(R, &L->halo), NULL));
     PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo), &R->ghost));
     PetscCall(PetscMalloc1(L->halo.sends, &sent));
     for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];

@@ -97,8 +97,8 @@ static PetscErrorCode PassThroughHost(BAITransfer *t, BAIHalo *halo, size_t size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sends size bytes for each row that other ranks read, in the order of halo->row, and receives those of ghosts. All
-   peers must call it */
+/* Sends size bytes for each row that other ranks read, in the order in which they are sent, and receives those of
+   ghosts. All peers must call it */
 PetscErrorCode BAITransferArray(BAITransfer *t, BAIHalo *halo, size_t size, const void *sent, void *ghosts)
 {
   PetscFunctionBegin;

@@ -197,15 +197,16 @@ PETSC_INTERN PetscMPIInt    BAIMailboxOwner(const struct BAIMailbox_ *, PetscMPI
 PETSC_INTERN MPI_Comm       BAIMailboxSharers(const struct BAIMailbox_ *);
 PETSC_INTERN PetscErrorCode BAIMailboxDestroyAll(void);
 
-/* halo.c: the rows whose values other ranks read, and the ghosts that this rank reads */
+/* halo.c: the rows whose values other ranks read, and the ghosts that this rank reads. row lists the sent rows. If it
+   is NULL, those for peer k are the rows from start[k] on. If start is NULL, too, the engine has the list, or all rows
+   are sent in order */
 typedef struct {
   PetscMPIInt  n, *rank;     /* peers in ascending order */
   PetscInt    *first, *last; /* range of the sent rows that each peer reads */
-  PetscInt     sends;        /* number of sent rows, which peer after peer reads: those in row; if row is NULL, */
-  PetscInt    *row, *start;  /* those from start[k] on; if that is NULL, too, the caller knows them */
-  PetscInt    *begin;        /* n + 1: first ghost of each peer */
-  PetscInt    *from;         /* first of the rows that each peer sends to this rank, among those that it sends */
-  PetscMPIInt  tag;          /* tag of BAIHaloExchange() on the caller's communicator */
+  PetscInt     sends, *row, *start;
+  PetscInt    *begin; /* n + 1: first ghost of each peer */
+  PetscInt    *from;  /* first of the rows that each peer sends to this rank, among those that it sends */
+  PetscMPIInt  tag;   /* tag of BAIHaloExchange() on the caller's communicator */
   MPI_Request *request;
 } BAIHalo;
 PETSC_INTERN PetscErrorCode BAIHaloCreate(Mat, PetscInt, const PetscInt[], BAIHalo *);

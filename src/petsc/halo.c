@@ -35,8 +35,8 @@ static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tells each peer how many rows are sent to it, and the first of them in the order of halo->row; sets halo->from, and
-   unless count is NULL, count to the number of rows that each peer sends. All peers must call it */
+/* Tells each peer how many rows are sent to it, and the first of them in the order of all that are sent; sets
+   halo->from, and unless count is NULL, count to the number of rows that each peer sends. All peers must call it */
 static PetscErrorCode TellPeers(BAIHalo *halo, MPI_Comm comm, PetscInt count[])
 {
   PetscInt(*out)[2], (*in)[2];
@@ -187,7 +187,7 @@ PetscInt BAIHaloGhosts(const BAIHalo *halo)
 }
 
 /* Sends items of size bytes and receives those of all ghosts, in their order; waits. sent has one item for each sent
-   row, in the order of halo->row, and is not indexed by row. All peers must call it */
+   row, in the order in which they are sent, and is not indexed by row. All peers must call it */
 PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const void *sent, void *ghosts)
 {
   PetscMPIInt count = 0, bytes;
@@ -223,6 +223,7 @@ PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
 
   PetscFunctionBegin;
   if (rows == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscAssert(halo->row || !halo->sends, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows that are sent are not listed");
   PetscCall(PetscMalloc1(halo->sends * rows, &row));
   for (PetscInt k = 0; k < halo->sends * rows; k++) row[k] = halo->row[k / rows] * rows + k % rows;
   PetscCall(PetscFree(halo->row));

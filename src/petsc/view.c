@@ -1,7 +1,7 @@
 /* The view of a relaxation: its options, and the choices in use */
 #include "baiimpl.h"
 
-/* Shows the option that also solves without a relaxation use, if it differs from its default */
+/* Shows idle_wait if it is set; solves without a relaxation use it, too */
 PetscErrorCode BAIViewWaits(const BAI *bai, PetscViewer viewer)
 {
   PetscFunctionBegin;

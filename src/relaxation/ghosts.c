@@ -91,8 +91,7 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIHaloCreate(A, nghost, garray, &halo));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
-  if (bai->node.size < size)
-    status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
+  if (bai->node.size < size) status = BAIStatusBecause(BAI_ERR_PEERS, "PetscShmCommGet()", "ranks on different nodes");
   else
     PetscCall(BAIMailboxGet(bai, bai->relax.use.backend,
                             BAIMailboxBytes((size_t)nghost, sizeof(BAIScalar), (BAIInt)halo.n), BAI_MAILBOX_OF_RANKS,

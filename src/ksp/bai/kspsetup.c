@@ -341,8 +341,8 @@ static void Defer(KSP ksp)
   ksp->pc->failedreason                           = PC_NOERROR;
 }
 
-/* Sets up the PC as PETSc does, including a PCBAIMG that has deferred it, which also gets the backend, the exchange and
-   local_iters of this KSP */
+/* Sets up the PC as PETSc does, including a PCBAIMG that has deferred it, which also gets the backend, the exchange,
+   idle_wait and local_iters of this KSP */
 static PetscErrorCode SetUpPC(KSP ksp)
 {
   KSP_BAI *k  = (KSP_BAI *)ksp->data;

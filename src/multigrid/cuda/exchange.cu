@@ -294,7 +294,8 @@ static __device__ __forceinline__ void Receive(const BAIDeviceHalo &h, int room,
 
 /* An exchange of x of type T, with room for room pieces of each number in mailboxes. Each rank tells all peers that it
    has begun, and so has read what came with the exchange before, by an earlier kernel. They may overwrite that in the
-   next exchange. The first rows and their places are read early, as each load waits for the one before */
+   next exchange. Before the previous kernel has ended, a thread reads the places of its first rows. It reads their x
+   before it knows whether the solve has ended, so that these loads overlap */
 template <typename T>
 static __device__ __forceinline__ void Exchange(const BAIDeviceHalo &h, int room, const T *x, T *ghosts,
                                                 const int *done, unsigned *arrived, int *stalled, int *stalled_host)

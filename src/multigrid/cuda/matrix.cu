@@ -6,12 +6,12 @@
 #include <vector>
 
 enum {
-  MERGE_LANES = 4,   /* threads that copy a row with ghosts */
-  COPIED      = 4,   /* entries that a thread reads before it writes the first */
-  TEAM        = 4,   /* lanes that examine a row together, if rows have on average more than */
-  TEAM_ROW    = 16,  /* this number of entries; otherwise one does, */
-  LONG_ROW    = 256, /* but a warp examines each row of more entries than this */
-  PAST_END    = 1024 /* kernels count entries up to less than this number behind the last one */
+  COPY_LANES = 4,   /* threads that copy a row with ghosts */
+  COPIED     = 4,   /* entries that a thread reads before it writes the first */
+  TEAM       = 4,   /* lanes that examine a row together, if rows have on average more than */
+  TEAM_ROW   = 16,  /* this number of entries; otherwise one does, */
+  LONG_ROW   = 256, /* but a warp examines each row of more entries than this */
+  PAST_END   = 1024 /* kernels count entries up to less than this number behind the last one */
 };
 
 /* Copies a CSR matrix from the host to memory that stays for new values, and sets on_device to the copy.
@@ -146,9 +146,9 @@ static __device__ inline void CopyEntries(BAIInt count, BAIInt more, const BAIIn
 }
 
 /* Copies rows first to last - 1 with 32-bit numbers, and the entries of ghosts behind the others of a row, by a thread
-   block: all entries at once if no row has ghosts, else MERGE_LANES threads copy each row. Also sets to.i[last], as the
-   block reads it */
-static __device__ inline void CopyRows(const From &from, BAIInt first, BAIInt last, const BAIRows &to)
+   block: all entries at once if no row has ghosts, else COPY_LANES threads copy each row. Also sets to.i[last], where
+   the last row ends */
+static __device__ inline void CopyBlock(const From &from, BAIInt first, BAIInt last, const BAIRows &to)
 {
   const BAICSR A = from.A, B = from.B;
   const int    t      = (int)threadIdx.x;
@@ -161,12 +161,12 @@ static __device__ inline void CopyRows(const From &from, BAIInt first, BAIInt la
     return CopyEntries(A.i[last] - begin, 0, A.j + begin, A.a + begin, t, BAI_JOIN_THREADS, to.j + at,
                        from.values ? to.a + at : NULL);
   }
-  for (BAIInt row = first + t / MERGE_LANES; row < last; row += BAI_JOIN_THREADS / MERGE_LANES) {
+  for (BAIInt row = first + t / COPY_LANES; row < last; row += BAI_JOIN_THREADS / COPY_LANES) {
     const BAIInt begin = A.i[row], own = A.i[row + 1] - begin, ghost = B.i[row], at = begin + ghost;
-    const int    lane = t % MERGE_LANES;
+    const int    lane = t % COPY_LANES;
 
-    CopyEntries(own, 0, A.j + begin, A.a + begin, lane, MERGE_LANES, to.j + at, to.a + at);
-    CopyEntries(B.i[row + 1] - ghost, to.n, B.j + ghost, B.a + ghost, lane, MERGE_LANES, to.j + at + own,
+    CopyEntries(own, 0, A.j + begin, A.a + begin, lane, COPY_LANES, to.j + at, to.a + at);
+    CopyEntries(B.i[row + 1] - ghost, to.n, B.j + ghost, B.a + ghost, lane, COPY_LANES, to.j + at + own,
                 to.a + at + own);
   }
 }
@@ -207,7 +207,7 @@ static __global__ __launch_bounds__(BAI_JOIN_THREADS, 4) void Look(BAIRows A, Fr
     A, how,
     [&](int first, int last) {
       if (!from.copies) return;
-      CopyRows(from, first, last, A);
+      CopyBlock(from, first, last, A);
       __syncthreads(); /* a thread reads what others have copied */
     },
     [&](int row, int lanes) {

@@ -30,10 +30,11 @@ enum {
   BAI_LONG_AT_ONCE = 8,
   /* Average number of entries outside blocks of the rows of an aggregate, above which a warp adds up their products; a
      thread would take as many steps, while the others wait */
-  BAI_MANY_OUTSIDE    = 32,
-  BAI_FEW_TEAM        = 8,   /* threads for an aggregate that has not, where a kernel of its own adds them up */
-  BAI_MANY_OF_MODES   = 128, /* the same with near-null-space vectors, for a thread block instead of a warp */
-  BAI_PRODUCT_AT_ONCE = 8,   /* entries of A that a lane has in flight */
+  BAI_MANY_OUTSIDE  = 32,
+  BAI_MANY_OF_MODES = 128, /* the same with near-null-space vectors, for a thread block instead of a warp */
+  /* Threads that add up the products of an aggregate with fewer entries, in a kernel of its own */
+  BAI_FEW_TEAM        = 8,
+  BAI_PRODUCT_AT_ONCE = 8, /* entries of A that a lane has in flight */
   /* Products whose rows are alike: entries of a row that a thread has in flight, thread blocks on a multiprocessor */
   BAI_LIKE_AT_ONCE = 9,
   BAI_LIKE_BLOCKS  = 5,

@@ -486,8 +486,7 @@ static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T 
   if (follow) BAIFollow();
   const int stop = follow && done ? *done : 0;
 
-  for (int first = thread / BAI_TEAM * (BAI_TEAM / LANES); first < m;
-       first += step, c += step) { /* all lanes of a warp */
+  for (int first = thread / BAI_TEAM * (BAI_TEAM / LANES); first < m; first += step, c += step) { /* all lanes stay */
     const int next = c + step, next_begin = next < m ? F.out_first[F.child[next]] : 0,
               next_end = next < m ? F.out_first[F.child[next + 1]] : 0;
     const T sum        = SumOfLanes<LANES>(SumOfProducts<AT_ONCE>(F.out_j, F.out_a, F.x, begin + lane, end, LANES));
