@@ -98,7 +98,7 @@ typedef struct {
   int   threads;   /* host: number of OpenMP threads */
   int   device;    /* cuda: number of the device, modulo their number; -1: the current one */
   void *stream;    /* cuda: the cudaStream_t to work on */
-  int   idle_wait; /* cuda: the host sleeps in long waits of a solve */
+  int   idle_wait; /* cuda: the host sleeps in long waits for a solve on the chip */
 } BAILevelsParameters;
 
 /* Numbers that add up over ranks */

@@ -1,7 +1,7 @@
 /* The view of a relaxation: its options, and the choices in use */
 #include "baiimpl.h"
 
-/* Shows idle_wait if it is set; solves without a relaxation use it, too */
+/* Shows idle_wait if it is set; solves on the chip use it, too */
 PetscErrorCode BAIViewWaits(const BAI *bai, PetscViewer viewer)
 {
   PetscFunctionBegin;

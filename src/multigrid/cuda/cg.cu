@@ -361,7 +361,6 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
 {
   volatile int *told = &ProgressOf(state, sequence)->sequence;
 
-  if (state->s.idle_wait) BAITry(BAICUDAWait(&state->s)); /* also for an iteration that was launched ahead */
   for (long spins = 1; *told < sequence; spins++) {
     if (spins % 4096) continue;
     const cudaError_t error = cudaStreamQuery(state->s.stream);
