@@ -84,13 +84,11 @@ static BAIHalo *HaloOf(BAIRankLevels R, int level)
   return R->rest && level == R->count && !R->making ? &R->everyone : &R->level[level].halo;
 }
 
-/* Describes the exchange of a level for the engine; on a host, with a list of the sent rows */
-static PetscErrorCode Share(BAIRankLevels R, int level)
+/* Describes the exchange of a level for the engine */
+static void Share(BAIRankLevels R, int level)
 {
-  BAIHalo *halo = HaloOf(R, level);
+  const BAIHalo *halo = HaloOf(R, level);
 
-  PetscFunctionBegin;
-  if (R->bai->hierarchy->backend == BAI_BACKEND_HOST) PetscCall(BAIHaloRows(halo));
   R->shared[level] = (BAILevelsShared){.all    = (BAIInt)R->level[level].rows,
                                        .ghosts = (BAIInt)BAIHaloGhosts(halo),
                                        .sends  = halo->n ? (BAIInt)halo->sends : 0,
@@ -99,16 +97,13 @@ static PetscErrorCode Share(BAIRankLevels R, int level)
                                        .row    = (const BAIInt *)halo->row,
                                        .first  = (const BAIInt *)halo->first,
                                        .start  = (const BAIInt *)halo->start};
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Begins or ends making levels or giving them new values */
-static PetscErrorCode SetMaking(BAIRankLevels R, PetscBool making)
+static void SetMaking(BAIRankLevels R, PetscBool making)
 {
-  PetscFunctionBegin;
   R->making = making;
-  PetscCall(Share(R, R->count));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  Share(R, R->count);
 }
 
 /* The functions that the engine calls while it makes levels, see BAILevelsRanks */
@@ -201,7 +196,7 @@ static PetscErrorCode CoarsenHalo(BAIRankLevels R, BAIStatus status, int level, 
                               .begin = (const BAIInt *)L->halo.begin,
                               .next  = (const BAIInt *)R->next};
   PetscCall(BAIHaloExpand(&next->halo, BAIColumnsOfP(h->p.modes)));
-  PetscCall(Share(R, level + 1));
+  Share(R, level + 1);
   PetscCall(BAITransferOrFail(&R->transfer, status, &L->halo, size, sent, of));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -291,7 +286,7 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
                                .rest     = Rest};
 
   PetscFunctionBegin;
-  PetscCall(SetMaking(R, PETSC_FALSE));
+  SetMaking(R, PETSC_FALSE);
   if (R->rest) {
     ranks.b     = BAIGatheredVector(R->rest, 0);
     ranks.x     = BAIGatheredVector(R->rest, 1);
@@ -406,11 +401,12 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
                          bai->options.exchange != BAI_EXCHANGE_SCATTER);
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
+  if (h->backend == BAI_BACKEND_HOST) PetscCall(BAIHaloRows(&L->halo)); /* a device makes the list itself */
   PetscCall(PetscObjectGetNewTag(bai->obj, &L->halo.tag));
   PetscCall(MatGetLocalSize(A, &L->m, NULL));
   PetscCall(MatGetSize(A, &L->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
-  PetscCall(Share(R, 0));
+  Share(R, 0);
   each  = L->rows / R->size;
   small = PetscMax(PetscMin(GATHER_ROWS, each / GATHER_FRACTION), PetscMin(GATHER_MOST, each / GATHER_PART));
   small = PetscMax(GATHER_MIN_ROWS, small);
@@ -453,9 +449,9 @@ static PetscErrorCode RenewLevels(BAI *bai, BAIRankLevels R, const BAILevelsAgre
   int            made = 0;
 
   PetscFunctionBegin;
-  PetscCall(SetMaking(R, PETSC_TRUE));
+  SetMaking(R, PETSC_TRUE);
   code = MakeLevels(R, agreed, 0, R->count + (R->rest ? 1 : 0), &made);
-  PetscCall(SetMaking(R, PETSC_FALSE));
+  SetMaking(R, PETSC_FALSE);
   PetscCall(code);
   if (R->count) status = BAILevelsFinish(bai->hierarchy->levels, NULL, R->stop);
   PetscCall(AgreeOnFit(bai, status, fits));

@@ -2,9 +2,9 @@
    The first small level of a matrix that is distributed over ranks. Each rank has its own copy of it, and levels for
    the copy, as one rank makes them. All ranks compute the same there, so nothing is sent back
 
-   Where ranks end inside a plane of a grid, the rows of each rank are points of a grid, and those of the copy are not.
-   Set-up of the copy would find pairs of pairs there, but boxes of the ranks take fewer iterations. So the ranks make
-   further levels together, and the copy takes their aggregates
+   If ranks end inside a plane of a grid, each rank can still divide its own rows into boxes of the grid, but not the
+   rows of the copy. There set-up would make aggregates by pairs, which takes more iterations. So the ranks make further
+   levels together, and the copy takes their aggregates
 */
 #include "ranks.h"
 #include "rules.h"
@@ -77,9 +77,9 @@ PetscErrorCode BAIRestCreate(BAIRankLevels R, BAIMatrix *M)
 }
 
 /* Makes levels for the gathered matrix M. If the ranks have made levels beyond number R->count, the levels of M take
-   their aggregates. parts: returns whether the caller must let the ranks make such levels, and call again. That is so
-   if the rows of a rank are points of a grid and those of M are not. Levels of the transpose need it if those of the
-   matrix, whose aggregates they copy, needed it. Collective */
+   their aggregates. parts: returns whether the caller must let the ranks make such levels, and call again. It must if
+   a rank's own rows are a grid and the rows of M are not. The levels of a transposed matrix copy the aggregates of the
+   matrix, so for them it must if it did for the matrix. Collective */
 PetscErrorCode BAIRestMakeLevels(BAIRankLevels R, const BAIMatrix *M, PetscBool *parts)
 {
   BAI                *bai = R->bai;

@@ -1,12 +1,13 @@
 /* The view of a relaxation: its options, and the choices in use */
 #include "baiimpl.h"
 
-/* Shows idle_wait if it is set; solves on the chip use it, too */
+/* Shows idle_wait if it is set, and which solves use it */
 PetscErrorCode BAIViewWaits(const BAI *bai, PetscViewer viewer)
 {
   PetscFunctionBegin;
   if (bai->options.idle_wait)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
+    PetscCall(PetscViewerASCIIPrintf(
+      viewer, "  idle_wait: the host sleeps during long waits for a relaxation or a solve on the chip\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

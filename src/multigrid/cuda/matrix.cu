@@ -68,8 +68,8 @@ struct From {
   bool   copies, values;
 };
 
-/* Sets A to the caller's arrays or, if there are ghosts or 64-bit indices, to room for a copy that is to be made of
-   from */
+/* Sets A to the caller's arrays. If there are ghosts or 64-bit indices, A gets memory for a copy instead, and from says
+   what Look() copies there */
 static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIRows *A, From *from)
 {
   const bool as_it_is = sizeof(BAIInt) == sizeof(int), merged = matrix->nghost > 0;

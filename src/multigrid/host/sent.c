@@ -25,12 +25,10 @@ static const char *ArrayOf(BAILevelsState state, BAILevelsArray array, int level
 /* The operations Get, Pick and Number of ../ops.def */
 BAIStatus BAIHostGet(BAILevelsState state, BAILevelsArray array, int level, BAIInt count, void *to)
 {
-  size_t      size;
-  const char *from;
+  size_t            size;
+  const char *const from = ArrayOf(state, array, level, &size);
 
-  if (!count) return BAIStatusOf(BAI_OK);
-  from = ArrayOf(state, array, level, &size);
-  memcpy(to, from, (size_t)count * size);
+  if (count) memcpy(to, from, (size_t)count * size);
   return BAIStatusOf(BAI_OK);
 }
 
