@@ -131,7 +131,7 @@ endif
 petsc   := $(addprefix src/relaxation/,blocks.c choose.c ghosts.c refine.c renew.c run.c setup.c \
   turns.c weight.c) \
   $(addprefix src/multigrid/,hierarchy.c units.c apply.c fields.c points.c interleave.c modes.c ranks.c rest.c \
-    transfer.c gathered.c) \
+    transfer.c gathered.c stage.c) \
   $(addprefix src/research/,faults.c stats.c)
 engine  := $(filter-out $(petsc),$(wildcard $(patsubst %,src/%/*.c,common relaxation multigrid research */host))) \
   $(if $(NVCC),$(units),src/relaxation/cuda/cuda_none.c)

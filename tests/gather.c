@@ -279,6 +279,7 @@ int main(int argc, char **argv)
     if (Case("solve_%s", names[k])) PetscCall(TestSolve(names[k], n, KSPBAI, 32));
     if (Case("auto_%s", names[k])) PetscCall(TestSolve(names[k], n, KSPBAI, PETSC_DECIDE));
   }
+  if (Case("cycle_large")) PetscCall(TestCycle("laplace3d", 52)); /* ranks that share a GPU store its rows in turn */
   if (Case("krylov")) PetscCall(TestSolve("laplace2d", 60, KSPCG, PETSC_DECIDE));
   if (Case("few")) PetscCall(TestSolve("laplace2d", 1, KSPCG, PETSC_DECIDE));
   if (Case("none")) PetscCall(TestNone());
@@ -308,7 +309,7 @@ int main(int argc, char **argv)
          suffix: aijcusparse
          timeoutfactor: 3
          requires: baicuda cuda
-         nsize: {{2 3}}
+         nsize: {{2 4}}
          args: -mat_type aijcusparse -options_left no
 
 TEST*/

@@ -7,7 +7,8 @@
 
    The whole matrix, and vectors of its size, are in memory of each rank that works. Each rank stores its own part, and
    they exchange these: they write to each other's mailboxes, or use MPI through the host, with memory that only its
-   rank accesses. rest.c gathers a coarse level in the same way.
+   rank accesses. rest.c gathers a coarse level in the same way. Where ranks share a GPU, small systems go through the
+   stage, see stage.c.
 
    There are two of b and x, so that a rank may send the vectors of a solve while another one is busy with the solve
    before
@@ -32,7 +33,9 @@ struct BAIGathered_ {
   PetscMPIInt *rows, *entries;     /* first row and first entry of each rank, and behind the last */
   size_t       j, a, vectors;      /* offsets of columns and values of the matrix behind i, and of the vectors */
   size_t       vector, bytes;      /* size of a vector, and of everything */
+  size_t       parts;              /* offset of the rows of all ranks as they come through the stage */
   BAIMailbox   mailbox;            /* NULL: alone */
+  BAIStage     stage;              /* NULL: ranks write to the mailboxes */
   BAIShared    alone;
   char        *host; /* alone on a device: the same arrays on the host, through which MPI brings them; otherwise NULL */
   int          odd;  /* which b and x the last exchange was of */
@@ -71,6 +74,7 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
   const PetscBool    asked        = (PetscBool)(h->options.gather == PETSC_BOOL3_TRUE || as_origin);
   const MPI_Comm     comm         = PetscObjectComm(bai->obj);
   PetscInt64         mine[COUNTS] = {0}, all[COUNTS];
+  PetscInt           outside      = 0;
   PetscBool          shares, one = PETSC_FALSE;
   PetscMPIInt        size;
   MatInfo            info;
@@ -84,7 +88,8 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
     PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
     mine[ENTRIES] = (PetscInt64)info.nz_used;
     if (Ao) PetscCall(MatGetInfo(Ao, MAT_LOCAL, &info));
-    if (Ao) mine[ENTRIES] += (PetscInt64)info.nz_used;
+    if (Ao) outside = (PetscInt)info.nz_used;
+    mine[ENTRIES] += outside;
   }
   if (BAISharedUse(backend, p->device).code) M = NULL; /* the device of all that follows */
   mine[CANNOT] = M ? 0 : 1;
@@ -102,8 +107,9 @@ PetscErrorCode BAIGatheredFind(const BAI *bai, Mat Ad, Mat Ao, BAIBackend backen
       PetscCall(ShareOne(bai, backend, &one));
     if (!asked && all[ENTRIES] > GATHERED_NONZEROS && !one) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  plan->wanted = PETSC_TRUE;
-  plan->nnz    = (PetscInt)mine[ENTRIES];
+  plan->wanted  = PETSC_TRUE;
+  plan->nnz     = (PetscInt)mine[ENTRIES];
+  plan->outside = outside;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,23 +136,33 @@ static size_t Aligned(PetscMPIInt count, size_t size)
   return ((size_t)count * size + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
+/* Whether ranks share a worker */
+static PetscBool HaveWorkerInCommon(const struct BAIGathered_ *G)
+{
+  PetscBool have = PETSC_FALSE;
+
+  for (PetscMPIInt k = 0; k < G->size; k++) have = (PetscBool)(have || BAIMailboxOwner(G->mailbox, k) != k);
+  return have;
+}
+
 /* Creates memory, where the levels of the hierarchy will be, for a matrix of which this rank has n rows with nnz
    entries, and for count vectors. use tells whose memory that is. With BAI_MAILBOX_NONE, or if mailboxes are not
    possible, it is each rank's own; unless must_share, which then leads to NULL on all ranks. Collective */
 PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, BAIMailboxUse use, PetscBool must_share,
                                  BAIGathered *gathered)
 {
-  const MPI_Comm comm   = PetscObjectComm(bai->obj);
-  BAIStatus      status = BAIStatusOf(BAI_OK);
-  PetscErrorCode code   = PETSC_SUCCESS;
-  BAIGathered    G;
+  const MPI_Comm     comm   = PetscObjectComm(bai->obj);
+  const BAIHierarchy h      = bai->hierarchy;
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  PetscErrorCode     code   = PETSC_SUCCESS;
+  BAIGathered        G;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(gathered));
   G          = *gathered;
   G->bai     = bai;
-  G->backend = bai->hierarchy->backend;
-  G->stream  = bai->hierarchy->p.stream;
+  G->backend = h->backend;
+  G->stream  = h->p.stream;
   G->group   = MPI_COMM_NULL;
   PetscCallMPI(MPI_Comm_size(comm, &G->size));
   PetscCallMPI(MPI_Comm_rank(comm, &G->rank));
@@ -156,12 +172,16 @@ PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, 
   G->a       = G->j + Aligned(G->entries[G->size], sizeof(BAIInt));
   G->vectors = G->a + Aligned(G->entries[G->size], sizeof(BAIScalar));
   G->vector  = Aligned(G->rows[G->size], sizeof(BAIScalar));
-  G->bytes   = OffsetOf(G, count);
+  G->parts   = OffsetOf(G, count);
   G->worker  = G->rank;
+  if (use == BAI_MAILBOX_OF_DEVICES && G->backend == BAI_BACKEND_CUDA)
+    PetscCall(BAIStageCreate(bai, G->vector, count, &h->M, nnz, h->plan.outside, G->entries[G->size], &G->stage));
+  G->bytes = G->parts + BAIStageRowsBytes(G->stage);
   if (use != BAI_MAILBOX_NONE) PetscCall(BAIMailboxGet(bai, G->backend, G->bytes, use, &G->mailbox, NULL));
   if (G->mailbox) {
     G->worker = BAIMailboxOwner(G->mailbox, G->rank);
     G->group  = BAIMailboxSharers(G->mailbox);
+    PetscCall(BAIStageOpen(&G->stage, HaveWorkerInCommon(G)));
   } else if (must_share) PetscCall(BAIGatheredDestroy(gathered));
   else {
     status = BAISharedCreate(G->backend, G->bytes, &G->alone, NULL);
@@ -180,6 +200,7 @@ PetscErrorCode BAIGatheredDestroy(BAIGathered *gathered)
   PetscFunctionBegin;
   if (!G) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAICheckStatus(G->bai, BAISharedWait(G->backend, G->stream)));
+  PetscCall(BAIStageDestroy(&G->stage));
   PetscCall(BAIMailboxRestore(&G->mailbox));
   PetscCall(BAICheckStatus(G->bai, BAISharedClose(G->backend, &G->alone)));
   PetscCall(PetscFree(G->host));
@@ -234,14 +255,20 @@ static PetscErrorCode Gather(const struct BAIGathered_ *G, const PetscMPIInt fir
    host, on all ranks. Nobody may use the vectors any longer. Collective */
 static PetscErrorCode Bring(const struct BAIGathered_ *G, int k, int count, const BAIScalar *const from[])
 {
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  const PetscMPIInt first = G->rows[G->rank], n = G->rows[G->rank + 1] - first;
+  BAIStatus         status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
   for (int v = 0; v < count; v++) {
     if (!G->mailbox) PetscCall(Gather(G, G->rows, OffsetOf(G, k + v), sizeof(BAIScalar), from[v]));
-    else if (!status.code) status = Send(G, G->rows, OffsetOf(G, k + v), sizeof(BAIScalar), from[v]);
+    else if (status.code) break;
+    else if (G->stage) status = BAIStageSend(G->stage, k + v, first, n, from[v]);
+    else status = Send(G, G->rows, OffsetOf(G, k + v), sizeof(BAIScalar), from[v]);
   }
   if (G->mailbox) PetscCall(Meet(G, status));
+  for (int v = k; v < k + count && G->stage && G->worker == G->rank && !status.code; v++)
+    status = BAIStageTake(G->stage, v, 0, G->rows[G->size], BAIGatheredVector(G, v));
+  PetscCall(BAICheckStatus(G->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,7 +303,8 @@ PetscErrorCode BAIGatheredReturn(const struct BAIGathered_ *G, const BAIScalar *
   BAIStatus         status;
 
   PetscFunctionBegin;
-  status = BAISharedCopy(G->backend, x, whole_x + first, (size_t)n * sizeof(*x), G->stream);
+  if (G->stage && G->worker != G->rank) status = BAIStageTake(G->stage, 2 * G->odd + 1, first, n, x);
+  else status = BAISharedCopy(G->backend, x, whole_x + first, (size_t)n * sizeof(*x), G->stream);
   if (!status.code && !G->bai->hierarchy->device) status = BAISharedWait(G->backend, G->stream);
   PetscCall(BAICheckStatus(G->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -319,6 +347,8 @@ PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, int level, con
   BAIInt *const i = At(G, G->worker, 0), *const j = At(G, G->worker, G->j);
   BAIScalar *const a    = At(G, G->worker, G->a);
   const BAIPart    part = {(BAIInt)first, (BAIInt)before, (const BAIInt *)ghost, i + 1 + first, j + before, a + before};
+  const BAIPart    all  = {.i = i + 1, .j = j, .a = a};
+  const PetscBool  staged = (PetscBool)(BAIStageRowsBytes(G->stage) > 0);
   const struct {
     const PetscMPIInt *first;
     size_t             offset, size;
@@ -333,14 +363,17 @@ PetscErrorCode BAIGatheredTake(BAIGathered G, const BAIMatrix *M, int level, con
   PetscFunctionBegin;
   PetscCall(Meet(G, status)); /* nobody reads the arrays any more */
   if (G->worker == me) status = BAISharedCopy(G->backend, i, &zero, sizeof(zero), G->stream);
-  if (!status.code && G->rows[me + 1] > first)
+  if (staged && !status.code) status = BAIStageSendRows(G->stage, M, ghost, pattern);
+  else if (!status.code && G->rows[me + 1] > first)
     status = M ? Store(G, M, &part) : BAILevelsStore(G->bai->hierarchy->levels, level, &part);
   if (!G->mailbox) PetscCall(Meet(G, status));
-  for (size_t k = 0; k < (pattern ? PETSC_STATIC_ARRAY_LENGTH(array) : 1); k++) {
+  for (size_t k = 0; k < (pattern ? PETSC_STATIC_ARRAY_LENGTH(array) : 1) && !staged; k++) {
     if (!G->mailbox) PetscCall(Gather(G, array[k].first, array[k].offset, array[k].size, array[k].from));
     else if (!status.code) status = Send(G, array[k].first, array[k].offset, array[k].size, array[k].from);
   }
   if (G->mailbox) PetscCall(Meet(G, status));
+  if (staged && G->worker == me) status = BAIStageTakeRows(G->stage, At(G, me, G->parts), pattern, &all);
+  if (staged) PetscCall(BAIAgree(G->bai, BAICheckStatus(G->bai, status), NULL));
   *whole = (BAIMatrix){
     .n      = G->worker == me ? (BAIInt)G->rows[G->size] : 0,
     .A      = {i, j, a},
@@ -358,14 +391,27 @@ typedef struct {
   BAILevelsSolution solution;
 } Message;
 
-/* Sends a message of the rank that works, when its work in the stream is done, to those that wait for it. status is
-   that of the work, or becomes it */
+/* Copies the parts of vector number k of the ranks that wait for this one to the stage */
+static BAIStatus StageParts(const struct BAIGathered_ *G, int k)
+{
+  for (PetscMPIInt rank = 0; rank < G->size; rank++) {
+    const PetscMPIInt first = G->rows[rank];
+
+    if (rank == G->rank || BAIMailboxOwner(G->mailbox, rank) != G->rank) continue;
+    BAITry(BAIStageSend(G->stage, k, first, G->rows[rank + 1] - first, BAIGatheredVector(G, k) + first));
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Sends a message of the rank that works, when its work in the stream is done, and x is in the stage, to those that
+   wait for it. status is that of the work, or becomes it */
 static PetscErrorCode Tell(const struct BAIGathered_ *G, Message *m, BAIStatus *status)
 {
   const PetscBool works = (PetscBool)(G->worker == G->rank);
 
   PetscFunctionBegin;
   if (G->group == MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (works && G->stage && !status->code) *status = StageParts(G, 2 * G->odd + 1);
   if (works && !status->code) *status = BAISharedWait(G->backend, G->stream);
   m->code = status->code;
   if (m->code) m->ends = 1;

@@ -54,12 +54,13 @@ typedef struct {
 typedef struct BAIAggregates_ *BAIAggregates; /* see ../pc/baimg/aggregates.c */
 typedef struct BAIRankLevels_ *BAIRankLevels; /* see ranks.h */
 typedef struct BAIGathered_   *BAIGathered;   /* see gathered.c */
+typedef struct BAIStage_      *BAIStage;      /* see stage.c */
 
-/* Whether and how a system is gathered, and the entries of this rank */
+/* Whether and how a system is gathered, and the number of entries of this rank, and of those in columns of ghosts */
 typedef struct {
   PetscBool     wanted, few; /* few: even if ranks cannot access each other's memory */
   BAIMailboxUse use;
-  PetscInt      nnz;
+  PetscInt      nnz, outside;
 } BAIGatheredPlan;
 
 struct BAIHierarchy_ {
@@ -260,6 +261,17 @@ PETSC_INTERN BAIScalar     *BAIGatheredVector(const struct BAIGathered_ *, int);
 PETSC_INTERN PetscErrorCode BAIGatheredInfo(BAIGathered, BAILevelsInfo *);
 PETSC_INTERN PetscErrorCode BAIGatheredDestroy(BAIGathered *);
 PETSC_INTERN PetscErrorCode BAIGatherArray(const BAI *, BAILevelsArray, int, const BAIRankLevel *, size_t, void *);
+
+/* stage.c */
+PETSC_INTERN PetscErrorCode BAIStageCreate(BAI *, size_t, int, const BAIMatrix *, PetscInt, PetscInt, PetscInt,
+                                           BAIStage *);
+PETSC_INTERN PetscErrorCode BAIStageOpen(BAIStage *, PetscBool);
+PETSC_INTERN PetscErrorCode BAIStageDestroy(BAIStage *);
+PETSC_INTERN BAIStatus      BAIStageSend(const struct BAIStage_ *, int, BAIInt, BAIInt, const BAIScalar *);
+PETSC_INTERN BAIStatus      BAIStageTake(const struct BAIStage_ *, int, BAIInt, BAIInt, BAIScalar *);
+PETSC_INTERN size_t         BAIStageRowsBytes(const struct BAIStage_ *);
+PETSC_INTERN BAIStatus      BAIStageSendRows(const struct BAIStage_ *, const BAIMatrix *, const PetscInt[], PetscBool);
+PETSC_INTERN BAIStatus      BAIStageTakeRows(const struct BAIStage_ *, void *, PetscBool, const BAIPart *);
 
 /* A source of aggregates besides the engine: sets p->given and the fields that belong to it for the matrix A of type
    aij, or leaves p unchanged. Its arrays must live as long as the levels. It may fail on single ranks */

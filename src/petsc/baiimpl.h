@@ -187,8 +187,9 @@ PETSC_INTERN PetscErrorCode BAIAllCan(const BAI *, BAIStatus, const char[], Pets
 /* mailbox.c */
 typedef enum {
   BAI_MAILBOX_NONE,
-  BAI_MAILBOX_OF_RANKS,  /* each rank has one, and if it has a device, one of its own, as kernels wait for each other */
-  BAI_MAILBOX_OF_DEVICES /* the first rank of each device has one, or if these are of several kinds, the first rank */
+  BAI_MAILBOX_OF_RANKS, /* each rank has one, and if it has a device, one of its own, as kernels wait for each other */
+  BAI_MAILBOX_OF_DEVICES, /* the first rank of each device has one, or if these are of several kinds, the first rank */
+  BAI_MAILBOX_PINNED      /* on the host: the first rank has one, from and to which GPUs copy by themselves */
 } BAIMailboxUse;
 PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailboxUse, BAIMailbox *, BAIStatus *);
 PETSC_INTERN PetscErrorCode BAIMailboxRestore(BAIMailbox *);

@@ -78,8 +78,7 @@ PetscErrorCode BAIMailboxDestroyAll(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the devices of all ranks, and finds the owners: each rank, or the first rank of each device, or if the devices
-   are of several kinds, the first of all */
+/* Takes the devices of all ranks, and finds the owners, see BAIMailboxUse; on the host all have the same device */
 static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
 {
   PetscBool alone = PETSC_TRUE, alike = PETSC_TRUE;
@@ -100,8 +99,8 @@ static PetscErrorCode TakeDevices(BAIMailbox m, const Letter letter[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates a mailbox with bytes of memory of each rank, or of the first one of each device, and puts it first in the
-   list; or sets it to NULL on all ranks if any of them fails, for the reason in *status. Collective */
+/* Creates a mailbox with bytes of memory of each rank that is an owner, and puts it first in the list; or sets it to
+   NULL on all ranks if any of them fails, for the reason in *status. Collective */
 static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse use, const Letter letter[],
                                     size_t bytes, BAIMailbox *mailbox, BAIStatus *status)
 {
@@ -128,6 +127,7 @@ static PetscErrorCode CreateMailbox(BAI *bai, BAIBackend backend, BAIMailboxUse 
       MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
     for (PetscMPIInt k = 0; k < m->size && !status->code; k++)
       if (k != m->rank && m->owner[k] == k) *status = BAISharedOpen(backend, &handle[k], &m->shared[k]);
+    if (use == BAI_MAILBOX_PINNED && !status->code) *status = BAISharedPin(BAI_BACKEND_CUDA, &m->shared[0]);
     PetscCall(BAIAllCan(bai, *status, BAIExchanges[BAI_EXCHANGE_DK], &can));
     PetscCall(PetscFree(handle));
   }
@@ -212,8 +212,7 @@ void *BAIMailboxOf(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
   return mailbox->shared[rank].memory;
 }
 
-/* The rank whose memory serves a rank: itself, or with BAI_MAILBOX_OF_DEVICES the first one with its device, or if
-   devices are of several kinds, the first of all */
+/* The rank whose memory serves a rank */
 PetscMPIInt BAIMailboxOwner(const struct BAIMailbox_ *mailbox, PetscMPIInt rank)
 {
   return mailbox->owner[rank];

@@ -35,10 +35,16 @@ void BAISharedOpened(BAIBackend kind, BAIShared *shared)
   if (shared->memory && kinds[kind]->opened) kinds[kind]->opened(shared);
 }
 
+BAIStatus BAISharedPin(BAIBackend kind, BAIShared *shared)
+{
+  return kinds[kind]->pin ? kinds[kind]->pin(shared) : BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAISharedClose(BAIBackend kind, BAIShared *shared)
 {
-  const BAIStatus status = shared->memory ? kinds[kind]->close(shared) : BAIStatusOf(BAI_OK);
+  BAIStatus status = shared->unpin ? shared->unpin(shared) : BAIStatusOf(BAI_OK);
 
+  if (!status.code && shared->memory) status = kinds[kind]->close(shared);
   memset(shared, 0, sizeof(*shared));
   return status;
 }

@@ -10,13 +10,15 @@
 extern "C" {
 #endif
 
-typedef struct {
+typedef struct BAIShared_ BAIShared;
+struct BAIShared_ {
   void  *memory; /* NULL: none */
   size_t bytes;
-  int    made;     /* created here; otherwise opened */
-  int    alone;    /* without a handle */
-  char   name[48]; /* host: name by which it can still be opened */
-} BAIShared;
+  int    made;                     /* created here; otherwise opened */
+  int    alone;                    /* without a handle */
+  char   name[48];                 /* host: name by which it can still be opened */
+  BAIStatus (*unpin)(BAIShared *); /* of the backend whose devices copy from and to it by themselves, or NULL */
+};
 
 /* A handle by which other ranks open it; valid on one node only */
 typedef struct {
@@ -37,6 +39,7 @@ typedef struct {
   void (*opened)(BAIShared *); /* no further rank will open it; NULL: nothing is to be done */
   BAIStatus (*close)(BAIShared *);
   BAIStatus (*copy)(void *to, const void *from, size_t bytes, void *stream);
+  BAIStatus (*pin)(BAIShared *);   /* sets unpin; NULL: memory is not pinned */
   BAIStatus (*wait)(void *stream); /* NULL: copies are done at once */
 } BAISharedOps;
 
@@ -52,6 +55,8 @@ BAIStatus BAISharedCreate(BAIBackend, size_t bytes, BAIShared *, BAISharedHandle
 BAIStatus BAISharedOpen(BAIBackend, const BAISharedHandle *, BAIShared *);
 void      BAISharedOpened(BAIBackend, BAIShared *);
 BAIStatus BAISharedClose(BAIBackend, BAIShared *);
+/* Lets devices of a backend copy from and to memory of the host by themselves, until it is closed */
+BAIStatus BAISharedPin(BAIBackend, BAIShared *);
 /* Copies bytes from or to such memory, on a device in stream order, and waits for the work in the stream */
 BAIStatus BAISharedCopy(BAIBackend, void *to, const void *from, size_t bytes, void *stream);
 BAIStatus BAISharedWait(BAIBackend, void *stream);
