@@ -196,8 +196,34 @@ static PetscErrorCode TestBlockSize(Mat *A, KSPType type, const char words[], Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nonzero pattern shows two fields, also if the first three points are numbered field by field, and not if ranks
-   divide a point between them. It shows no fields in a grid */
+/* With the entries of each other row in descending order, the matrix A of one rank takes its iterations, too */
+static PetscErrorCode TestDescending(Mat A, KSPType type, PetscInt its)
+{
+  PetscInt        n, *i, *j, none, again;
+  const PetscInt *from_i, *from_j;
+  PetscScalar    *a;
+  PetscBool       done;
+  Mat             B;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &from_i, &from_j, &done));
+  PetscCall(PetscMalloc3(n + 1, &i, from_i[n], &j, from_i[n], &a));
+  PetscCall(PetscArraycpy(i, from_i, n + 1));
+  for (PetscInt row = 0; row < n; row++)
+    for (PetscInt k = i[row]; k < i[row + 1]; k++) j[k] = from_j[row % 2 ? i[row] + i[row + 1] - 1 - k : k];
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &none, &from_i, &from_j, &done));
+  for (PetscInt row = 0; row < n; row++)
+    for (PetscInt k = i[row]; k < i[row + 1]; k++) PetscCall(MatGetValue(A, row, j[k], &a[k]));
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, i, j, a, &B));
+  PetscCall(Iterations(B, type, "2 unknowns of each point", PETSC_TRUE, &again));
+  PetscCall(Expect(again == its, "%d iterations, with rows that are not sorted %d", (int)its, (int)again));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PetscFree3(i, j, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The nonzero pattern shows two fields, also if the first three points are numbered field by field or rows are not
+   sorted, and not if ranks divide a point between them. It shows no fields in a grid */
 static PetscErrorCode TestPattern(KSPType type, PetscMPIInt ranks)
 {
   const PetscInt of[6] = {0, 2, 4, 1, 3, 5};
@@ -221,6 +247,7 @@ static PetscErrorCode TestPattern(KSPType type, PetscMPIInt ranks)
                      "%d iterations, with some rows renumbered %d", (int)its[0], (int)its[1]));
     PetscCall(ISDestroy(&is));
     PetscCall(MatDestroy(&B));
+    PetscCall(TestDescending(A, type, its[0]));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(CreateExchange(1, 0, 1, &A));
