@@ -155,8 +155,8 @@ static PetscErrorCode FindSweeps(const Problem *p, const Method *m, BAIInt *iter
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One global iteration of a block that finds x: its rows, those of its overlap included, are swept over, in y; x
- * outside it stands still. block says which rows these are */
+/* One global iteration of a block that finds x: its rows are swept over, in y; x outside it stands still. block says
+ * which rows these are */
 static void DefineBlock(const Problem *p, const Method *m, BAIInt b, BAIInt iters, const PetscScalar *x, BAIInt *block,
                         PetscScalar *y, PetscScalar *ynext)
 {
@@ -209,7 +209,7 @@ static PetscErrorCode Define(const Problem *p, const Method *m, PetscInt count, 
   for (PetscInt iteration = 0; iteration < count; iteration++) {
     for (BAIInt b = 0; b < q->blocks; b++) {
       DefineBlock(p, m, b, iters[b], x, block, y, ynext);
-      for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++) {
+      for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
         const BAIInt row = q->row[place];
 
         next[row] = x[row] + m->omega * (y[row] - x[row]) + m->momentum * (x[row] - before[row]);
@@ -286,11 +286,11 @@ static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Met
 {
   PetscFunctionBeginUser;
   PetscCall(Expect(right,
-                   "%s: n %d, ghosts %d, block_size %d%s%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, "
+                   "%s: n %d, ghosts %d, block_size %d%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, "
                    "refined %d, momentum %g: %g",
                    what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->natural ? "" : " and less",
-                   m->blocks.own ? ", overlap" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta,
-                   m->q.single, m->q.refined, (double)m->momentum, (double)found));
+                   (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, m->q.single, m->q.refined,
+                   (double)m->momentum, (double)found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -377,8 +377,7 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The colours of mode color: what reads from each other, entries and rows of overlaps, does not take its turn together
- */
+/* The colours of mode color: blocks that read from each other do not take their turns together */
 static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInfo *info)
 {
   const BAIPartition *q        = &m->blocks;
@@ -395,8 +394,7 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
   PetscCall(PetscCalloc6(groups * groups + 1, &reads, groups + 1, &first, groups * groups + 1, &lower, groups + 1,
                          &order, groups + 1, &rank, groups + 1, &turn_first));
   for (BAIInt b = 0; b < q->blocks; b++) {
-    for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++)
-      group[q->row[place]] = b / BAIGroup(max_rows);
+    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) group[q->row[place]] = b / BAIGroup(max_rows);
   }
   for (BAIInt b = 0; b < q->blocks; b++) {
     for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
@@ -545,7 +543,6 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
   /* of blocks that do not wait for each other, some are through first, and others go on alone with what they left; so
    * it may take several goes */
   const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC);
-  const BAIInt    rows   = m->blocks.first[m->blocks.blocks];
   PetscInt        nnz    = 0;
   PetscScalar    *x;
   PetscReal       norm2;
@@ -561,13 +558,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
   BAIEngineInfo(engine, &info);
   PetscCall(ExpectMethod(info.blocks == m->blocks.blocks, "blocks", m, p, (PetscReal)info.blocks));
   if (m->q.mode == BAI_MODE_COLOR) PetscCall(CheckTurns(p, m, &info));
-  PetscCall(ExpectMethod(info.rows == rows, "rows of all blocks", m, p, (PetscReal)info.rows));
-  for (BAIInt place = 0; place < rows; place++) {
-    const BAIInt row = m->blocks.row[place];
-
-    nnz += p->i[row + 1] - p->i[row] + (p->M.nghost ? p->gi[row + 1] - p->gi[row] : 0);
-  }
-  PetscCall(ExpectMethod(info.nnz_local + info.nnz_off + rows == nnz, "entries", m, p,
+  nnz = p->i[n] + (p->M.nghost ? p->gi[n] : 0);
+  PetscCall(ExpectMethod(info.nnz_local + info.nnz_off + n == nnz, "entries", m, p,
                          (PetscReal)(info.nnz_local + info.nnz_off)));
   for (PetscInt value = 0; value < 2; value++) {
     if (value) { /* other values in the same pattern */
@@ -647,7 +639,6 @@ static PetscErrorCode PartitionCreate(PetscInt n, PetscInt max_rows, PetscBool n
   }
   first[partition->blocks] = n;
   partition->first         = first;
-  partition->own           = NULL;
   partition->row           = row;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -656,64 +647,14 @@ static PetscErrorCode PartitionDestroy(BAIPartition *partition)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscFree(partition->first));
-  PetscCall(PetscFree(partition->own));
   PetscCall(PetscFree(partition->row));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Extends the blocks by so much overlap, and looks whether these are the rows within that many couplings of the blocks
- */
-static PetscErrorCode PartitionExtend(const Problem *p, BAIInt overlap, BAIPartition *partition)
-{
-  const BAIInt n = p->M.n, blocks = partition->blocks;
-  BAIInt      *first, *own, *row, *far;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(blocks + 1, &first));
-  PetscCall(PetscMalloc1(blocks + 1, &own));
-  PetscCall(PetscMalloc1(n + 1, &far));
-  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, NULL).code, PETSC_COMM_SELF,
-             PETSC_ERR_LIB, "Overlap");
-  PetscCall(PetscMalloc1(first[blocks] + 1, &row));
-  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, row).code, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "Overlap");
-  for (BAIInt b = 0; b < blocks; b++) {
-    const BAIInt mine = partition->first[b + 1] - partition->first[b];
-    BAIInt       more = 0;
-    PetscBool    same;
-
-    PetscCall(PetscArraycmp(row + first[b], partition->row + partition->first[b], mine, &same));
-    if (!same || own[b] != first[b] + mine)
-      PetscCall(Expect(PETSC_FALSE, "overlap: block %d has not kept its rows", (int)b));
-    for (BAIInt i = 0; i < n; i++) far[i] = n;
-    for (BAIInt k = first[b]; k < own[b]; k++) far[row[k]] = 0;
-    for (BAIInt step = 0; step < overlap; step++) {
-      for (BAIInt i = 0; i < n; i++) {
-        for (BAIInt k = p->M.A.i[i]; far[i] == step && k < p->M.A.i[i + 1]; k++)
-          far[p->M.A.j[k]] = PetscMin(far[p->M.A.j[k]], step + 1);
-      }
-    }
-    for (BAIInt i = 0; i < n; i++) more += far[i] > 0 && far[i] < n;
-    if (more != first[b + 1] - own[b])
-      PetscCall(Expect(PETSC_FALSE, "overlap: %d rows more in block %d, not %d", (int)(first[b + 1] - own[b]), (int)b,
-                       (int)more));
-    for (BAIInt k = own[b]; k < first[b + 1]; k++) {
-      if (far[row[k]] < 1 || far[row[k]] == n || (k > own[b] && row[k] <= row[k - 1]))
-        PetscCall(Expect(PETSC_FALSE, "overlap: row %d in block %d", (int)row[k], (int)b));
-    }
-  }
-  PetscCall(PetscFree(far));
-  PetscCall(PartitionDestroy(partition));
-  partition->first = first;
-  partition->own   = own;
-  partition->row   = row;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What is used together */
 typedef struct {
   const char *name;
-  PetscBool   natural, l1, theta, momentum, overlap;
+  PetscBool   natural, l1, theta, momentum;
 } Feature;
 
 /* clang-format off */
@@ -722,15 +663,13 @@ static const Feature features[] = {
   {.name = "partition"},
   {.name = "l1",        .natural = PETSC_TRUE, .l1 = PETSC_TRUE, .momentum = PETSC_TRUE},
   {.name = "theta",     .theta = PETSC_TRUE, .momentum = PETSC_TRUE},
-  {.name = "l1-theta",  .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE},
-  {.name = "overlap",   .overlap = PETSC_TRUE},
-  {.name = "all",       .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE, .overlap = PETSC_TRUE}
+  {.name = "all",       .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE}
 };
 /* clang-format on */
 
 /* A case */
 typedef struct {
-  PetscInt       n, block_size, local_iters, overlap;
+  PetscInt       n, block_size, local_iters;
   PetscReal      omega, local_omega;
   BAIMode        mode;
   PetscBool      single, refined;
@@ -769,7 +708,6 @@ static PetscErrorCode CheckCombination(BAIBackend backend, const Combination *c)
   m.natural       = c->feature->natural;
   PetscCall(PartitionCreate(c->n, c->block_size, m.natural, random, &m.blocks));
   PetscCall(ProblemCreate(c->n, c->n % 2 || c->n > 999 ? 5 : 0, c->pattern, random, &p));
-  if (c->feature->overlap) PetscCall(PartitionExtend(&p, (BAIInt)c->overlap, &m.blocks));
   PetscCall(Check(backend, &p, &m));
   if (c->mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, &m, BAI_FORWARD));
   for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && c->mode == BAI_MODE_COLOR; direction++)
@@ -796,21 +734,16 @@ static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], Petsc
         for (size_t mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
           Combination c;
 
-          if (features[f].overlap && n[s] > 10 * block_size[b] && n[s] > 1000)
-            continue; /* each block would grow to most of the matrix */
           c.n           = n[s];
           c.block_size  = block_size[b];
           c.mode        = (BAIMode)mode;
           c.feature     = &features[f];
           c.local_iters = local_iters[(s + b + mode) % 3];
-          c.overlap     = 1 + (PetscInt)(s % 2);
           c.omega       = b % 2 ? 1 : 0.875;
           c.local_omega = s % 2 ? 1 : 0.9;
           c.single      = (PetscBool)((s + b) % 3 == 1);
           c.refined     = refined;
-          c.pattern     = ragged
-                ? RAGGED
-                : (Pattern)((f + s + mode) % (features[f].overlap ? 2 : 3)); /* of wide rows the same is true */
+          c.pattern     = ragged ? RAGGED : (Pattern)((f + s + mode) % 3);
           if (Case("%s_%s_n%d_block%d_%s", group, features[f].name, (int)n[s], (int)block_size[b], BAIModes[mode]))
             PetscCall(CheckCombination(backend, &c));
         }
@@ -834,7 +767,7 @@ static PetscErrorCode CheckManyBlocks(BAIBackend backend)
     {"partition",        1, PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
     {"l1",               2, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
     {"theta",            3, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"l1-theta",         4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"all",              4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
     {"ragged",           0, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
     {"ragged-partition", 1, PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
     {"ragged-launch",    2, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_LAUNCH},
@@ -964,8 +897,7 @@ int main(int argc, char **argv)
       test:
          suffix: host
          timeoutfactor: 4
-         args: -backend host -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap \
-               small_all refined}}
+         args: -backend host -case {{small_plain small_partition small_l1 small_theta small_all refined}}
       test:
          suffix: host_medium
          timeoutfactor: 4
@@ -978,20 +910,19 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -backend cuda -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap \
-               small_all ragged_plain ragged_partition ragged_l1 ragged_theta ragged_l1-theta ragged_overlap \
-               ragged_all refined}}
+         args: -backend cuda -case {{small_plain small_partition small_l1 small_theta small_all ragged_plain \
+               ragged_partition ragged_l1 ragged_theta ragged_all refined}}
       test:
          suffix: cuda_large
          requires: baicuda
          timeoutfactor: 3
-         args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_l1-theta large_overlap \
-               large_all refined-large_plain refined-large_all}}
+         args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_all refined-large_plain \
+               refined-large_all}}
       test:
          suffix: cuda_many
          requires: baicuda
          args: -backend cuda -case {{many-blocks_plain many-blocks_partition many-blocks_l1 \
-               many-blocks_theta many-blocks_l1-theta many-blocks_ragged many-blocks_ragged-partition \
+               many-blocks_theta many-blocks_all many-blocks_ragged many-blocks_ragged-partition \
                many-blocks_ragged-launch many-blocks_ragged-sync many-blocks_refined}}
       test:
          suffix: cuda_uncounted

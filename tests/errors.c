@@ -101,7 +101,6 @@ static PetscErrorCode Options(Mat A)
   const char *const options[][3] = {
     {"-foo_ksp_bai_local_iters",    "0",         "0: must be at least 1 and at most 1000000"                 },
     {"-foo_ksp_bai_block_size",     "-1",        "-1: must be at least 0 (0: chosen at set-up)"              },
-    {"-foo_ksp_bai_overlap",        "-1",        "-1: must be at least 0"                                    },
     {"-foo_ksp_bai_check_interval", "-2",        "-2: must be at least 0 (0: chosen while iterating)"        },
     {"-foo_ksp_bai_omega",          "0",         "0.: must be a positive number"                             },
     {"-foo_ksp_bai_local_omega",    "-0.5",      "-0.5: must be a positive number, or 0 (chosen at set-up)"  },

@@ -68,13 +68,6 @@ static PetscErrorCode Graph(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Overlap(KSP ksp)
-{
-  PetscFunctionBeginUser;
-  PetscCall(SetOption((PetscObject)ksp, "overlap", "1"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Weight(KSP ksp)
 {
   PetscFunctionBeginUser;
@@ -90,7 +83,6 @@ static const struct {
   {"momentum", Momentum},
   {"single",   Single  },
   {"graph",    Graph   },
-  {"overlap",  Overlap },
   {"weight",   Weight  }
 };
 

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Sets an option of a KSPBAI or PCBAI, as "overlap", by a database that has nothing else, so nothing else is read */
+/* Sets an option of a KSPBAI or PCBAI, as "theta", by a database that has nothing else, so nothing else is read */
 __attribute__((format(printf, 3, 4))) static inline PetscErrorCode SetOption(PetscObject obj, const char option[],
                                                                              const char format[], ...)
 {

@@ -73,7 +73,6 @@ static PetscErrorCode SetFeature(KSP ksp, const char feature[])
 {
   PetscFunctionBeginUser;
   if (!strcmp(feature, "graph")) PetscCall(KSPBAISetPartition(ksp, BAI_PARTITION_GRAPH));
-  if (!strcmp(feature, "overlap")) PetscCall(SetOption((PetscObject)ksp, "overlap", "1"));
   if (!strcmp(feature, "theta")) PetscCall(SetOption((PetscObject)ksp, "theta", "true"));
   if (!strcmp(feature, "l1")) PetscCall(KSPBAISetWeight(ksp, BAI_WEIGHT_L1));
   if (!strcmp(feature, "momentum")) PetscCall(KSPBAISetMomentum(ksp, 0.2));
@@ -280,7 +279,7 @@ int main(int argc, char **argv)
     {"trefethen", 2000},
     {"laplace3d", 12  }
   };
-  const char *const features[] = {"plain", "graph", "overlap", "theta", "l1", "momentum"};
+  const char *const features[] = {"plain", "graph", "theta", "l1", "momentum"};
   PetscMPIInt       size;
 
   PetscFunctionBeginUser;

@@ -575,7 +575,7 @@ int main(int argc, char **argv)
   const char *const settings[] = {"-ksp_bai_mode async",
                                   "-ksp_bai_mode sync",
                                   "-ksp_bai_mode color -ksp_bai_partition graph",
-                                  "-ksp_bai_mode launch -ksp_bai_overlap 1",
+                                  "-ksp_bai_mode launch -ksp_bai_partition graph",
                                   "-ksp_bai_mode async -ksp_bai_precision single",
                                   "-ksp_bai_mode sync -ksp_bai_theta -ksp_bai_weight tau",
                                   "-ksp_bai_mode async -ksp_bai_block_size 20",

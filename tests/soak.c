@@ -135,7 +135,6 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
     ADD("partition %s", name, partition[Below(dice, 3)]);
     ADD("weight %s", name, weight[Below(dice, 4)]);
     if (!s->pc) ADD("precision %s", name, OneIn(dice, 4) ? "single" : "native");
-    if (!s->pc) ADD("overlap %d", name, OneIn(dice, 4) ? 1 : 0);
     if (!s->pc) ADD("theta %d", name, OneIn(dice, 4) ? 1 : 0);
     if (!s->pc) ADD("momentum %s", name, OneIn(dice, 3) ? "0" : "0.1");
   }

@@ -101,11 +101,6 @@ static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
                                      "  1 replaces the diagonal entry of %" PetscInt64_FMT
                                      " rows on rank 0, where it is zero or missing\n",
                                      (PetscInt64)bai->relax.info.units));
-  if (bai->relax.use.overlap)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  overlap %" PetscInt_FMT
-                                     ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n",
-                                     bai->relax.use.overlap, (PetscInt64)bai->relax.info.rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -35,13 +35,10 @@ BAIPartitionType BAIPartitionOf(const BAI *bai)
   return found ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
 }
 
-/* Raises the error of a partition of this rank's n rows: BAI_ERR_SIZE for overlaps that are too large, while any other
-   one counts as lack of memory */
+/* Raises the error of a partition of this rank's n rows */
 static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 {
   PetscFunctionBegin;
-  PetscCheck(status.code != BAI_ERR_SIZE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "The blocks of %" PetscInt_FMT " rows have more rows with their overlap than an index can count", n);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows",
              n);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -130,51 +127,21 @@ static PetscErrorCode PartitionByGraph(const BAI *bai, Mat Ad, PetscInt n, BAIPa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIPartition *partition)
-{
-  BAICSR    csr;
-  PetscInt *first, *own, *row;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(partition->blocks + 1, &first));
-  PetscCall(PetscMalloc1(partition->blocks + 1, &own));
-  PetscCall(BAIGetHostRows(Ad, PETSC_FALSE, &csr));
-  PetscCall(CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, NULL), n));
-  PetscCall(PetscMalloc1(first[partition->blocks] + 1, &row));
-  PetscCall(
-    CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, (BAIInt *)row), n));
-  PetscCall(BAIRestoreHostRows(Ad, &csr));
-  PetscCall(BAIDestroyPartition(partition));
-  partition->first = (const BAIInt *)first;
-  partition->own   = (const BAIInt *)own;
-  partition->row   = (const BAIInt *)row;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Creates the partition of this rank; its first is NULL for BAI_PARTITION_NATURAL without overlap */
+/* Creates the partition of this rank; its first is NULL for BAI_PARTITION_NATURAL */
 PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartition *partition)
 {
-  const BAIPartitionType type    = bai->relax.use.partition;
-  const PetscInt         overlap = bai->relax.use.overlap, size = bai->relax.use.block_size;
-  PetscInt               n, *first, *row;
+  PetscInt n, *first, *row;
 
   PetscFunctionBegin;
   partition->first = NULL;
-  partition->own   = NULL;
   partition->row   = NULL;
-  if (type == BAI_PARTITION_NATURAL && !overlap) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->relax.use.partition == BAI_PARTITION_NATURAL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
-  if (type == BAI_PARTITION_NATURAL) {
-    partition->blocks = (BAIInt)(n / size + (n % size ? 1 : 0));
-    for (PetscInt b = 0; b < partition->blocks; b++) first[b] = b * size;
-    first[partition->blocks] = n;
-    for (PetscInt p = 0; p < n; p++) row[p] = p;
-  } else PetscCall(PartitionByGraph(bai, Ad, n, partition, (BAIInt *)first, (BAIInt *)row));
+  PetscCall(PartitionByGraph(bai, Ad, n, partition, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;
-  if (overlap) PetscCall(ExtendPartition(Ad, n, overlap, partition));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +149,6 @@ PetscErrorCode BAIDestroyPartition(BAIPartition *partition)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(partition->first));
-  PetscCall(PetscFree(partition->own));
   PetscCall(PetscFree(partition->row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -124,7 +124,6 @@ PetscErrorCode BAIChoose(const BAI *bai, Mat Ad, BAIChoice *c)
   PetscCall(PetscMemzero(c, sizeof(*c)));
   c->backend   = bai->options.backend;
   c->partition = BAIPartitionOf(bai);
-  c->overlap   = bai->options.overlap;
   c->exchange  = bai->options.exchange;
   c->weight    = bai->options.weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));

@@ -8,7 +8,7 @@ struct BAIEngine_ {
   BAIParameters        p;
   BAIInt               n;
   BAIPartition         partition;
-  BAIInt              *places;    /* first, row and own of the partition */
+  BAIInt              *places;    /* first and row of the partition */
   int                  connected; /* ranks exchange x by themselves */
   int                  zero;      /* all ranks know that x is zero */
   int                  swept;     /* ranks have iterated since the last exchange */
@@ -25,18 +25,15 @@ static const BAIBackendOps *const backends[] =
 
 static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
 {
-  const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)partition->first[partition->blocks],
-               nown = partition->own ? (size_t)partition->blocks : 0;
+  const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)partition->first[partition->blocks];
 
-  engine->places = malloc((nfirst + nrow + nown) * sizeof(BAIInt));
+  engine->places = malloc((nfirst + nrow) * sizeof(BAIInt));
   if (!engine->places) return BAIStatusOf(BAI_ERR_MEMORY);
   memcpy(engine->places, partition->first, nfirst * sizeof(BAIInt));
   memcpy(engine->places + nfirst, partition->row, nrow * sizeof(BAIInt));
-  if (nown) memcpy(engine->places + nfirst + nrow, partition->own, nown * sizeof(BAIInt));
   engine->partition.blocks = partition->blocks;
   engine->partition.first  = engine->places;
   engine->partition.row    = engine->places + nfirst;
-  engine->partition.own    = nown ? engine->places + nfirst + nrow : NULL;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -223,14 +220,11 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
 
   engine->ops->info(engine->state, info);
   info->turns           = (int)engine->turns;
-  info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
   info->flops_iteration = 2.0 * (double)info->nnz_off +
-    (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) *
-      (2.0 * (double)info->nnz_local + 4 * (double)info->rows) +
+    (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * n) +
     3 * n;
   if (engine->p.refined) info->flops_iteration += 2.0 * (double)info->nnz_local + 2 * n;
-  info->flops_residual = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) +
-    4 * n; /* own rows have as many entries as rows of overlaps, on average */
+  info->flops_residual = 2.0 * (double)(info->nnz_off + info->nnz_local) + 4 * n;
 }
 
 BAIStatus BAIBackendIsReady(BAIBackend backend, void *stream)

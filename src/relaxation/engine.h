@@ -12,8 +12,6 @@
    block-asynchronous relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013, and of
    H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S. Varga, Numer. Math. 3, 1961;
    local_omega, for smoothing, is this library's own. In mode color several small blocks share a turn, see coloring.h.
-   Blocks may overlap: J then includes rows of other blocks, which its local sweeps update as well, but it writes only
-   its own rows back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput. 21, 1999).
 
    A block may refine: it computes the difference y - x_J as a correction c, which may have less precision than x,
 
@@ -78,14 +76,11 @@ typedef struct {
   BAIInt  done;        /* number of the first global iteration of this call, for faults and weights */
 } BAIStep;
 
-/*
-   A partition of rows into blocks, on the host: block k has the places first[k] to first[k + 1] - 1, and row[p] is the
-   row at place p. From own[k] on the rows belong to the block's overlap, in ascending order; the rows before it are its
-   own. Each row is own row of exactly one block. own is NULL without overlap
-*/
+/* A partition of rows into blocks, on the host: block k has the places first[k] to first[k + 1] - 1, and row[p] is the
+   row at place p */
 typedef struct {
   BAIInt        blocks;
-  const BAIInt *first, *own, *row;
+  const BAIInt *first, *row;
 } BAIPartition;
 
 typedef struct {
@@ -157,11 +152,10 @@ typedef struct {
 
 typedef struct {
   BAIInt  block_size, blocks;
-  int64_t rows;         /* rows of all blocks, including overlaps */
   BAIReal local_omega;  /* the damping in use, or the smallest one if it was chosen row by row */
   int64_t local_sweeps; /* number in all blocks in one global iteration */
   int     workers;      /* host: threads; cuda: thread blocks at work at the same time */
-  /* entries off the diagonal inside and outside blocks, including rows of overlaps, and ghosts */
+  /* entries off the diagonal inside and outside blocks, including ghosts */
   int64_t nnz_local, nnz_off;
   int     turns; /* mode color: number of turns that ranks take together; 0: none */
   /* number of colours in mode color, and of an asynchronous queue ordered by colours; else 0 */

@@ -20,13 +20,6 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt 
    these show that little is outside or that couplings are alike
 */
 BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *, BAIInt block_size, double *consecutive, double *grown);
-/*
-   Extends each block of a partition without overlap by the rows within overlap steps in the graph. Returns first and
-   own of the extended blocks, and in extended, unless it is NULL, their rows; a first call without it returns the size
-   in first
-*/
-BAIStatus BAIPartitionOverlap(BAIInt n, const BAICSR *, BAIInt overlap, const BAIPartition *, BAIInt *first,
-                              BAIInt *own, BAIInt *extended);
 
 #if defined(__cplusplus)
 }

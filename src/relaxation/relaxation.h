@@ -18,7 +18,7 @@ typedef struct {
   BAIBackend       backend;
   BAIPartitionType partition;
   BAIWeight        weight;
-  PetscInt         block_size, overlap;
+  PetscInt         block_size;
   BAIExchange      exchange;
   BAIRefine        refine;
   BAIParameters    p; /* parameters of the engine */

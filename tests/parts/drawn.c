@@ -52,7 +52,6 @@ static const struct {
   {"fault_fraction", 0}, /* with faults solves may well fail */
   {"stats",          0}, /* are printed */
   {"local_iters",    9},
-  {"overlap",        2},
   {"its",            4}
 };
 
@@ -177,9 +176,6 @@ void DrawSystem(System *s, int seed, const char backend[])
   s->atol      = OneIn(&dice, 4) ? s->rhs_scale * PetscPowReal(10, -Between(&dice, 0, (PetscReal)digits / 2)) : 0;
   s->max_it    = OneIn(&dice, 8) ? Below(&dice, 4) : 10 + Below(&dice, 400);
   DrawOptions(&dice, s);
-  for (int face = 0; face < 2; face++) {
-    if (strstr(s->options[face], "_overlap")) s->n %= 300; /* each block may be extended by all other rows */
-  }
   DrawFields(s);
 }
 

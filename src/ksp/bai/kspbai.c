@@ -132,7 +132,6 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_backend (auto|host|cuda)              - whether the iteration runs on the host or on a GPU,
                                                     `KSPBAISetBackend()`
 .  -ksp_bai_theta <false>                         - whether blocks with stronger couplings inside do more local sweeps
-.  -ksp_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
 .  -ksp_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
 .  -ksp_bai_exchange (auto|scatter|amc|dk)        - how x is exchanged between MPI ranks
 .  -ksp_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
@@ -191,7 +190,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    which is made from Pmat, take `MATAIJ` and `MATAIJCUSPARSE`, and `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ`
    that follows their values. A zero, missing or tiny diagonal entry is an error that names the row. With the backend
    cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA. For the partition
-   graph, and for overlap, the set-up of relaxation copies the matrix to the host. The backend host runs
+   graph the set-up of relaxation copies the matrix to the host. The backend host runs
    OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one thread on each.
 
    Reference:

@@ -155,8 +155,7 @@ static __device__ inline void SumUpLanes(RowSums *r)
 
 /* Completes a row whose a_ii is zero or missing, if A.unit allows 1 there. Entry r.inside of the row inside its block
    becomes its diagonal entry in the rest of A: -1 if 1 replaces a_ii, and 0 if it does not. Sets r.d to 1 or 0, adds
-   the entry to r.pattern, and counts replaced rows, except in overlaps. One thread calls it for each row; the caller
-   increments r.inside */
+   the entry to r.pattern, and counts replaced rows. One thread calls it for each row; the caller increments r.inside */
 static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut &put, RowSums &r,
                                       Findings *findings)
 {
@@ -164,7 +163,7 @@ static __device__ inline void PutUnit(const BAISliced &A, int place, int row, in
 
   put.Inside(r.inside, place - tile_first, stands ? -1 : 0);
   r.pattern += HashOfEntry(row, row, -1);
-  if (stands && (!A.row || A.row[place] >= 0)) atomicAdd(&findings->units, 1);
+  if (stands) atomicAdd(&findings->units, 1);
   r.d = stands ? 1 : 0;
 }
 

@@ -184,7 +184,7 @@ static __device__ __forceinline__ void Update(const BAISliced &A, const BAISweep
   const int first = tile * A.tile_rows;
 
   for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
-    const int row = BAIOwnRowAt(A, tile, i);
+    const int row = BAIRowAt(A, tile, i);
 
     if (row < 0) continue;
     const V xi = BAILoad(x + row), step = REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi;

@@ -7,25 +7,12 @@
 #include "../../common/cuda/atomic.h"
 #include "state.h"
 
-/* The row at place i of a tile if it is an own row of a block, -1 if there is none, or -2 minus the row if it belongs
-   to an overlap */
-static __device__ inline int BAIOwnRowAt(const BAISliced &A, int tile, int i)
+/* The row at place i of a tile, or -1 */
+static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
 {
   const int place = tile * A.tile_rows + i;
 
   return i >= A.tile_rows ? -1 : A.row ? A.row[place] : place < A.n ? place : -1;
-}
-
-/* The row that a result of BAIOwnRowAt() stands for, of an overlap too; or -1 */
-static __device__ inline int BAIRowOf(int own)
-{
-  return own < -1 ? -2 - own : own;
-}
-
-/* The row at place i of a tile, of an overlap too; or -1 */
-static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
-{
-  return BAIRowOf(BAIOwnRowAt(A, tile, i));
 }
 
 /* The real type of V, which is BAIScalar or BAISingle */

@@ -65,8 +65,7 @@ static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile
     mark(A.rest_j[at]);
 }
 
-/* Finds the tiles that each tile reads from, by entries and rows of overlaps, without repetition: reads[tile*windows +
-   w] has those of window w. Returns their number in *found, and stores those that fit in room. Gives up beyond the
+/* Finds the tiles that each tile reads from, without repetition: reads[tile*windows + w] has those of window w. Returns their number in *found, and stores those that fit in room. Gives up beyond the
    limit */
 static __global__ void FindReads(BAISliced A, int windows, unsigned long long room, unsigned long long limit,
                                  unsigned long long *found, Reads *reads, int *tiles)
@@ -102,11 +101,6 @@ static __global__ void FindReads(BAISliced A, int windows, unsigned long long ro
       __syncthreads();
       MarkSlices(A, tile, mark);
       MarkLongRows(A, tile, mark);
-      for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
-        const int own = BAIOwnRowAt(A, tile, i);
-
-        if (own < -1) mark(BAIRowOf(own));
-      }
       __syncthreads();
       int n = 0, all = 0;
 

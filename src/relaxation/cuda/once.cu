@@ -184,8 +184,7 @@ const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
   const bool ghosts = A->cols > A->n;
 
-  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > INSIDE || (A->single && ghosts))
-    return NULL;
+  if (A->row || A->share || A->iters || A->off_first || A->loc_width > INSIDE || (A->single && ghosts)) return NULL;
   if (A->single) return (const void *)OnceSingle;
   if (order == BAI_FLAGS) return (const void *)OnceSync;
   return ghosts ? (const void *)Once<true> : (const void *)Once<false>;

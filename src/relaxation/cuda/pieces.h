@@ -55,7 +55,7 @@ static __device__ inline void BAISumPieces(const BAISliced &A, const BAISweep &p
   }
 }
 
-/* Stores the sums of the pieces of the tile's own rows in A.piece_sum, unless all thread blocks share the pieces. All
+/* Stores the sums of the pieces of the tile's rows in A.piece_sum, unless all thread blocks share the pieces. All
    threads call it, when x of other tiles may be read and before they read sums; if it stores any, it ends with a
    barrier. The matrix must have long rows */
 template <BAIOrder order, typename V>

@@ -86,11 +86,11 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V
 }
 
 /* Synchronizes tiles, so that x does not change, at least where this tile reads it. Returns the tile's share of ||b - A
-   x||^2. Leaves the tile's x in now, and in xi the present x of a row of an overlap */
+   x||^2. Leaves the tile's x in now */
 template <BAIOrder order, typename R, typename V>
 static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const BAISweep &p, BAIControl &c,
                                                       const BAINeighborsOf<order> &neighbors, R &r, int epoch,
-                                                      int iteration, int own, V &xi, V *now, BAIReal *sums)
+                                                      int iteration, V xi, V *now, BAIReal *sums)
 {
   const int i = threadIdx.x;
 
@@ -100,10 +100,6 @@ static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const 
   } else neighbors.Wait(p, iteration, true);
   const V *x = BAIIterateOf<V>(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0);
 
-  if (A.overlap) { /* not before all have synchronized */
-    __syncthreads();
-    if (own < -1) xi = BAILoad(x + BAIRowOf(own));
-  }
   now[i] = xi;
   __syncthreads();
   return BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
@@ -128,10 +124,9 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
     return;
   }
 
-  /* rows of an overlap are neither written nor included in sums, and are read in each iteration */
-  const int     own         = BAIOwnRowAt(A, tile, i);
-  const bool    mine        = own != -1;
-  const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
+  /* comparisons with -1 in some places and with 0 in others take fewer registers */
+  const int     row         = BAIRowAt(A, tile, i);
+  const BAIReal local_omega = row != -1 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   BAIReal       momentum = p.momentum, omega = p.omega;
   int           until = solving && order != BAI_OWN ? 0 : p.count; /* a solve begins with a synchronization */
   V             xi, before;
@@ -139,13 +134,12 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
 
   Row<LOC, OFF, order> r;
 
-  r.Load(A, static_cast<const V *>(p.b), slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0),
+  r.Load(A, static_cast<const V *>(p.b), slice, lane, row, place, BAIRowAt(A, tile, 0),
          reinterpret_cast<unsigned char *>(next + blockDim.x));
-  if (own < 0) r.d2 = 0;
-  xi     = mine ? BAILoad(BAIIterateOf<V>(p, p.current) + BAIRowOf(own)) : V(0);
+  xi     = row != -1 ? BAILoad(BAIIterateOf<V>(p, p.current) + row) : V(0);
   before = xi;
-  if (p.moves && !p.fresh && own >= 0)
-    before = flip ? BAILoad(BAIIterateOf<V>(p, !p.current) + own) : static_cast<const V *>(p.before)[place];
+  if (p.moves && !p.fresh && row >= 0)
+    before = flip ? BAILoad(BAIIterateOf<V>(p, !p.current) + row) : static_cast<const V *>(p.before)[place];
   if (solving && stop.bnorm2 < 0) PublishSum(BAIAbs2(r.b) * r.d2, sums, stop.b2 + tile);
 
   for (int epoch = 0, iteration = 0;; epoch++) {
@@ -155,7 +149,6 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = BAILoad(&c.stop) > epoch;
-      if (own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
       if (order == BAI_FLAGS && p.fourth_kind) {
         omega    = BAIOmegaAt(p, iteration);
         momentum = BAIFourthKindMomentum(p.its + iteration);
@@ -175,7 +168,7 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
         before = xi;
       }
       xi = y;
-      if (own >= 0) BAIStore(BAIIterateOf<V>(p, to) + own, xi);
+      if (row >= 0) BAIStore(BAIIterateOf<V>(p, to) + row, xi);
       if (order != BAI_OWN) {
         __syncthreads();
         if (!i) BAITileIsDone(p, tile, iteration + 1);
@@ -183,13 +176,13 @@ static __device__ __forceinline__ void Iterate(const BAISliced &A, const BAISwee
     }
     if (!solving) break;
 
-    const BAIReal r2 = ShareAtRest<order>(A, p, c, neighbors, r, epoch, iteration, own, xi, now, sums);
+    const BAIReal r2 = ShareAtRest<order>(A, p, c, neighbors, r, epoch, iteration, xi, now, sums);
 
     DecideTogether<order>(A, p, stop, epoch, iteration, r2, sums, last, over, next_look);
     if (over) break;
     if (order != BAI_OWN) until = next_look;
   }
-  if (p.before && own >= 0) static_cast<V *>(p.before)[place] = before;
+  if (p.before && row >= 0) static_cast<V *>(p.before)[blockIdx.x * A.tile_rows + threadIdx.x] = before;
 }
 
 /* Largest number of rows of a tile; half for wide rows, which need twice the registers */

@@ -8,7 +8,7 @@ enum {
 
 static const BAIOrder AT_REST = BAI_FLAGS; /* x does not change meanwhile, so it is read as if flags ensured that */
 
-/* Sets partial of a slice, by a warp, to the sum of |b - A x|^2 over its own rows; called after BAIPiecesRun() */
+/* Sets partial of a slice, by a warp, to the sum of |b - A x|^2 over its rows; called after BAIPiecesRun() */
 template <typename Columns, typename V>
 static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const void *at_b, const void *at_x,
                                                    const void *at_ghost, BAIReal *partial)
@@ -20,7 +20,7 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const voi
 
   if (slice >= A.tiles * A.tile_slices) return;
   const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane,
-            row    = BAIOwnRowAt(A, tile, i);
+            row    = BAIRowAt(A, tile, i);
   const BAISlice s = A.slice[slice];
   const Columns  loc_j(A);
   const auto     outside = BAIOutsideOf(A, s, slice, lane);

@@ -48,29 +48,22 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   if (BAIPlaces(A) > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
   std::vector<int> row(BAIPlaces(A), -1), home(row), place(A->n), block(A->n);
-  std::vector<int> overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
 
   for (BAIInt b = 0; b < partition->blocks; b++) {
-    const BAIInt first  = partition->first[b / together * together], /* first place of the tile in the partition */
-      own               = partition->own ? partition->own[b] : partition->first[b + 1];
-    const auto place_of = [=](BAIInt p) { return (int)(b / together * A->tile_rows + p - first); };
+    const BAIInt first = partition->first[b / together * together]; /* first place of the tile in the partition */
 
     for (BAIInt p = partition->first[b]; p < partition->first[b + 1]; p++) {
-      const int i = (int)partition->row[p], at = place_of(p);
+      const int i = (int)partition->row[p], at = (int)(b / together * A->tile_rows + p - first);
 
-      home[at] = (int)b;
-      row[at]  = p < own ? i : -2 - i;
-      if (p < own) place[i] = at;
-      if (p < own) block[i] = (int)b;
+      home[at] = block[i] = (int)b;
+      row[at]             = i;
+      place[i]            = at;
     }
-    if (partition->own) overlap[2 * b] = place_of(own);
-    if (partition->own) overlap[2 * b + 1] = place_of(partition->first[b + 1]);
   }
   BAITry(BAIUpload(state, row.size(), row.data(), &A->row));
   BAITry(BAIUpload(state, home.size(), home.data(), &A->home));
   BAITry(BAIUpload(state, place.size(), place.data(), &A->place));
-  BAITry(BAIUpload(state, block.size(), block.data(), &A->block));
-  return partition->own ? BAIUpload(state, overlap.size(), overlap.data(), &A->overlap) : BAIStatusOf(BAI_OK);
+  return BAIUpload(state, block.size(), block.data(), &A->block);
 }
 
 BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition *partition)
@@ -137,9 +130,9 @@ BAIStatus BAISlicedShares(BAIState state, BAIReal *share)
   if (A->share) BAITry(BAIDownload(state, places, A->share, of_place.data()));
   if (A->row) BAITry(BAIDownload(state, places, A->row, row.data()));
   for (size_t p = 0; p < places; p++) {
-    const long long own = A->row ? row[p] : (long long)p;
+    const long long i = A->row ? row[p] : (long long)p;
 
-    if (own >= 0 && own < A->n) share[own] = of_place[p];
+    if (i >= 0 && i < A->n) share[i] = of_place[p];
   }
   return BAIStatusOf(BAI_OK);
 }

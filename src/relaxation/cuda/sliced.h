@@ -20,22 +20,11 @@ static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane
   return row < 0 ? -1 : BlockAt(A, slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane);
 }
 
-/* The place of a column of the square part of the matrix if it is in a block, also in its overlap; otherwise -1 */
+/* The place of a column of the square part of the matrix if it is in a block; otherwise -1 */
 static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col)
 {
   if (!A.row) return (unsigned)(col - block * A.block_size) < (unsigned)A.block_size ? col : -1;
-  if (A.block[col] == block) return A.place[col];
-  if (!A.overlap) return -1;
-  const int last = A.overlap[2 * block + 1];
-  int       low = A.overlap[2 * block], high = last;
-
-  while (low < high) {
-    const int middle = low + (high - low) / 2;
-
-    if (BAIRowOf(A.row[middle]) < col) low = middle + 1;
-    else high = middle;
-  }
-  return low < last && BAIRowOf(A.row[low]) == col ? low : -1;
+  return A.block[col] == block ? A.place[col] : -1;
 }
 
 /* Number of entries of a row, including those of ghosts */

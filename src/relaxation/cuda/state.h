@@ -54,11 +54,10 @@ typedef struct {
   int        loc_width, off_width; /* width of the widest slice, inside and outside the blocks */
   int        most_off;             /* rows with more entries outside their block are in pieces */
   int        block_size, tile_rows, tiles, tile_slices;
-  int       *row;          /* places: the row, -1 for none, or -2 minus a row of an overlap; NULL: place p has row p */
+  int       *row;          /* places: the row, or -1 for none; NULL: place p has row p */
   int       *place;        /* n: place of each row; NULL if row is */
   int       *block;        /* n: block of each row; NULL if row is */
   int       *home;         /* places: block of each place, or -1; NULL if row is */
-  int       *overlap;      /* 2*blocks: first and last place of a block's overlap, sorted by row; NULL: none */
   int        unit;         /* rows in which 1 replaces a_ii, see BAIParameters */
   int        sweep_single; /* dinv and sweep_a are BAISingle, otherwise BAIScalar */
   int        single;       /* the other values are BAISingle, otherwise BAIScalar */

@@ -95,8 +95,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
   BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES,
-              place = tile * A.tile_rows + i, own = BAIOwnRowAt(A, tile, i), row = BAIRowOf(own);
-    const bool     mine = row >= 0;
+              place = tile * A.tile_rows + i, row = BAIRowAt(A, tile, i);
+    const bool     mine = row != -1; /* with >= 0 more registers are spilled */
     const V       *x    = BAIIterateOf<V>(p, from);
     const BAISlice S    = A.slice[slice]; /* lanes without a row find zeros there, or nothing */
     V              s    = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0),
@@ -130,7 +130,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
       s -= BAISumOfPieces<V>(A, first, last, lane);
       BAISharedPieces<order>(A, p, tile, iteration, x);
     }
-    BAISweepRows<LOC>(A, p, tile, iteration, to, S.loc_width, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
+    BAISweepRows<LOC>(A, p, tile, iteration, to, S.loc_width, a, j, s, dinv, xi, row, y0, y1);
   });
 }
 

@@ -221,20 +221,20 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 
 /*
    Does the local sweeps of a tile, a thread for each row, and the update. a and j are the row's entries inside the
-   block, width is the width of its slice, s is b minus the products outside. xi is the row's x, and own is what
-   BAIOwnRowAt() says of it. now and next are in shared memory, with a number for each thread. The new x goes to iterate
+   block, width is the width of its slice, s is b minus the products outside. xi is the row's x; row is -1 in
+   a thread without one. now and next are in shared memory, with a number for each thread. The new x goes to iterate
    number to. All arithmetic is in V
 */
 template <int LOC, typename V>
 static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to,
                                            int width, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi,
-                                           int own, V *now, V *next)
+                                           int row, V *now, V *next)
 {
   enum {
     FEW = 8 /* entries that are read without checking the width of the slice */
   };
   const int  i = threadIdx.x, place = tile * A.tile_rows + i;
-  const bool mine                = own != -1;
+  const bool mine                = row >= 0;
   const int  iters               = A.iters && mine ? A.iters[place] : p.local_iters,
             most                 = A.iters ? A.tile_iters[tile] : p.local_iters;
   const BAIRealOf<V> local_omega = BAIRealOf<V>(mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
@@ -260,5 +260,5 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
       next = swap;
     }
   }
-  if (own >= 0) BAIUpdateRow(p, iteration, place, BAIIterateOf<V>(p, to) + own, xi, y - xi);
+  if (mine) BAIUpdateRow(p, iteration, place, BAIIterateOf<V>(p, to) + row, xi, y - xi);
 }

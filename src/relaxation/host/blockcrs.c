@@ -24,7 +24,7 @@ static BAIStatus CountRows(BAIBlockCRS *A, const BAIMatrix *M, int unit)
       A->off_i[place + 1] = off;
     }
   }
-  for (BAIInt place = 0; place < A->places; place++) {
+  for (BAIInt place = 0; place < A->n; place++) {
     if (A->loc_i[place] > BAI_INT_MAX - A->loc_i[place + 1] || A->off_i[place] > BAI_INT_MAX - A->off_i[place + 1])
       return BAIStatusOf(BAI_ERR_SIZE);
     A->loc_i[place + 1] += A->loc_i[place];
@@ -119,7 +119,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
       inside += sums.inside;
       outside += sums.outside;
       different |= sums.different;
-      units += sums.unit && place < BAIBlockOwn(A, block);
+      units += sums.unit;
       if (d != d || (d > 0 && !isinf(A->sweep_single ? (BAIReal)(float)(1 / d) : 1 / d))) {
         const BAIReal *given     = M->share ? M->share + BAIRowAt(A, place) : NULL;
         const BAIReal  dominance = given ? *given : p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
@@ -135,7 +135,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
     }
   }
 #pragma omp parallel for num_threads(A->threads) schedule(static)
-  for (BAIInt k = 0; k < (A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places]); k++)
+  for (BAIInt k = 0; k < (A->sweep_a == A->loc_a ? 0 : A->loc_i[A->n]); k++)
     ((BAISingle *)A->sweep_a)[k] = (BAISingle)((BAIScalar *)A->loc_a)[k];
   A->least_share = least;
   A->units       = units;
@@ -150,8 +150,6 @@ static BAIStatus TakePartition(BAIBlockCRS *A, const BAIPartition *partition)
   A->blocks = partition->blocks;
   A->first  = partition->first;
   A->row    = partition->row;
-  A->own    = partition->own;
-  A->places = partition->first[partition->blocks];
   A->place  = malloc(((size_t)A->n + 1) * sizeof(BAIInt));
   A->block  = malloc(((size_t)A->n + 1) * sizeof(BAIInt));
   if (!A->place || !A->block) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -160,7 +158,7 @@ static BAIStatus TakePartition(BAIBlockCRS *A, const BAIPartition *partition)
     const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockLast(A, block);
 
     if (last - first > A->most_rows) A->most_rows = last - first;
-    for (BAIInt place = first; place < BAIBlockOwn(A, block); place++) {
+    for (BAIInt place = first; place < last; place++) {
       A->place[A->row[place]] = place - first;
       A->block[A->row[place]] = block;
     }
@@ -176,13 +174,12 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
   A->nghost       = M->nghost;
   A->block_size   = p->block_size < M->n ? p->block_size : (M->n ? M->n : 1);
   A->blocks       = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
-  A->places       = M->n;
   A->most_rows    = A->block_size;
   A->threads      = p->threads;
   A->single       = p->single && !p->refined;
   A->sweep_single = p->single;
   if (partition) BAITry(TakePartition(A, partition));
-  places   = (size_t)A->places;
+  places   = (size_t)A->n;
   A->d     = malloc((places + 1) * sizeof(BAIScalar));
   A->dinv  = malloc((places + 1) * BAISweepSize(A));
   A->loc_i = calloc(places + 1, sizeof(BAIInt));

@@ -1,7 +1,7 @@
 /*
    Block-CRS: a matrix divided into its diagonal, the rest of its diagonal blocks, and everything outside them (H. Anzt,
    "Asynchronous and Multiprecision Linear Solvers", Section 4.8; here the diagonal is separate). Rows are in the order
-   of the blocks, so a row in overlaps is stored several times; columns outside the blocks are numbered as in the matrix
+   of the blocks; columns outside the blocks are numbered as in the matrix
 */
 #pragma once
 
@@ -10,24 +10,22 @@
 
 typedef struct {
   BAIInt        n, nghost, block_size, blocks;
-  BAIInt        places;    /* rows of all blocks */
   BAIInt        most_rows; /* largest number of rows of a block */
   int           threads;
   const BAIInt *first, *row;      /* of a partition; NULL: blocks of block_size consecutive rows */
-  const BAIInt *own;              /* begin of the overlap of each block; NULL without overlap */
-  BAIInt       *place, *block;    /* of a partition: place of row i among the own rows of its block, and this block */
+  BAIInt       *place, *block;    /* of a partition: place of row i in its block, and this block */
   BAIInt        units;            /* rows whose a_ii is replaced by 1 */
   float         least_share;      /* smallest share of the damping of a row for lack of dominance */
-  BAIScalar    *d;                /* places: a_ii */
-  void         *dinv;             /* places: 1/a_ii, of the type of sweep_a */
-  BAIReal      *share;            /* places, or NULL: factor of the damping of a row */
+  BAIScalar    *d;                /* n, by places: a_ii */
+  void         *dinv;             /* n: 1/a_ii, of the type of sweep_a */
+  BAIReal      *share;            /* n, or NULL: factor of the damping of a row */
   BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
-  BAIInt       *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
+  BAIInt       *loc_i;            /* n+1: rows of the diagonal blocks, without a_ii */
   BAIInt       *loc_j;            /* columns counted from the first of the block */
   void         *loc_a;            /* BAISingle if single, otherwise BAIScalar */
   /* loc_a for the local sweeps: BAISingle if sweep_single; loc_a itself, if that has this type */
   void   *sweep_a;
-  BAIInt *off_i; /* places+1: rows of the entries outside blocks */
+  BAIInt *off_i; /* n+1: rows of the entries outside blocks */
   BAIInt *off_j; /* columns; ghosts from n on */
   void   *off_a;
   int     single, sweep_single;
@@ -61,12 +59,6 @@ static inline BAIInt BAIBlockLast(const BAIBlockCRS *A, BAIInt block)
   return BAIBlockFirst(A, block + 1);
 }
 
-/* Its own rows have the places [first, own) */
-static inline BAIInt BAIBlockOwn(const BAIBlockCRS *A, BAIInt block)
-{
-  return A->own ? A->own[block] : BAIBlockLast(A, block);
-}
-
 static inline BAIInt BAIBlockOfRow(const BAIBlockCRS *A, BAIInt row)
 {
   return A->block ? A->block[row] : row / A->block_size;
@@ -81,17 +73,6 @@ static inline BAIInt BAIRowAt(const BAIBlockCRS *A, BAIInt place)
 /* The place of a row in a block, relative to the block, or -1 */
 static inline BAIInt BAIPlaceInBlock(const BAIBlockCRS *A, BAIInt block, BAIInt row)
 {
-  BAIInt low, high;
-
-  if (BAIBlockOfRow(A, row) == block) return A->place ? A->place[row] : row % A->block_size;
-  if (!A->own) return -1;
-  low  = A->own[block];
-  high = BAIBlockLast(A, block);
-  while (low < high) {
-    const BAIInt middle = low + (high - low) / 2;
-
-    if (A->row[middle] < row) low = middle + 1;
-    else high = middle;
-  }
-  return low < BAIBlockLast(A, block) && A->row[low] == row ? low - BAIBlockFirst(A, block) : -1;
+  if (BAIBlockOfRow(A, row) != block) return -1;
+  return A->place ? A->place[row] : row % A->block_size;
 }

@@ -14,8 +14,7 @@ static void Meet(int group, int other, int *seen, int *end, int *lower)
   else end[high + 1]++;
 }
 
-/* Finds which groups read from each other: through couplings to the rows of their blocks, and to rows of overlaps;
-   ghosts have numbers after the groups */
+/* Finds which groups read from each other; ghosts have numbers after the groups */
 static void Neighbors(const BAIState state, int ghosts, int *seen, int *end, int *lower)
 {
   const BAIBlockCRS *A      = &state->A;
@@ -29,10 +28,6 @@ static void Neighbors(const BAIState state, int ghosts, int *seen, int *end, int
       if (A->off_j[k] < A->n) Meet(group, (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks), seen, end, lower);
       else if (ghosts && lower) lower[end[group]++] = (int)(state->groups + A->off_j[k] - A->n);
       else if (ghosts) end[group + 1]++;
-    }
-    for (BAIInt block = first; block < last; block++) {
-      for (BAIInt place = BAIBlockOwn(A, block); place < BAIBlockLast(A, block); place++)
-        Meet(group, (int)(BAIBlockOfRow(A, BAIRowAt(A, place)) / blocks), seen, end, lower);
     }
   }
 }
@@ -103,7 +98,7 @@ BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
     status = BAIColorBeside(&graph, (int)A->nghost, of);
   }
   for (BAIInt block = 0; block < A->blocks && !status.code; block++) {
-    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++)
+    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockLast(A, block); place++)
       color[BAIRowAt(A, place)] = (BAIInt)of[block / state->blocks_group];
   }
   free(first);

@@ -162,7 +162,7 @@ static BAIStatus Shares(BAIState state, BAIReal *share)
 {
   const BAIBlockCRS *A = &state->A;
 
-  for (BAIInt place = 0; place < A->places; place++) share[BAIRowAt(A, place)] = A->share ? A->share[place] : 1;
+  for (BAIInt place = 0; place < A->n; place++) share[BAIRowAt(A, place)] = A->share ? A->share[place] : 1;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -177,7 +177,7 @@ static void TellInfo(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
   const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value,
-                rounded = A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places] * (int64_t)BAISweepSize(A);
+                rounded = A->sweep_a == A->loc_a ? 0 : A->loc_i[A->n] * (int64_t)BAISweepSize(A);
 
   info->block_size   = A->block_size;
   info->local_sweeps = state->local_sweeps;
@@ -187,13 +187,13 @@ static void TellInfo(BAIState state, BAIInfo *info)
   info->local_omega  = state->local_omega * A->least_share;
   info->units        = A->units;
   info->colors       = state->colors;
-  info->nnz_local    = A->loc_i[A->places];
-  info->nnz_off      = A->off_i[A->places];
+  info->nnz_local    = A->loc_i[A->n];
+  info->nnz_off      = A->off_i[A->n];
   info->bytes        = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
-    A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) +
+    A->n * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) +
     (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + rounded;
   info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
-    A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
+    A->n * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
 }
 
 const BAIBackendOps BAIBackendHost = {

@@ -100,15 +100,15 @@ static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Val
   return scale;
 }
 
-/* Does a global iteration of a block. Local sweeps find y, or with refinement the correction y - x from zero; then own
-   rows get x in u.next, and their previous x in state->before. Each thread has a part of state->work */
+/* Does a global iteration of a block. Local sweeps find y, or with refinement the correction y - x from zero; then rows
+   get x in u.next, and their previous x in state->before. Each thread has a part of state->work */
 static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A       = &state->A;
   const int          refined = state->p.refined;
   const Inner       *dinv = A->dinv, *loc_a = A->sweep_a;
   Value             *before = state->before;
-  const BAIInt first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first,
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first,
                local_iters = state->iters ? state->iters[block] : u.local_iters;
   Value          *r        = (Value *)state->work + 4 * (size_t)A->most_rows * (size_t)omp_get_thread_num();
   Inner          *s = (void *)(r + A->most_rows), *y = s + A->most_rows, *ynext = y + A->most_rows;
@@ -138,7 +138,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     ynext = swap;
   }
 
-  for (BAIInt i = 0; i < own; i++) {
+  for (BAIInt i = 0; i < m; i++) {
     const BAIInt row     = BAIRowAt(A, first + i);
     const Value  xi      = BAILoad(u.x, row);
     Value        xi_next = xi + u.omega * (refined ? y[i] / scale : y[i] - xi);
@@ -233,7 +233,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
           for (BAIInt block = first; block < last; block++)
             IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
           for (BAIInt block = first; block < last; block++) {
-            for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
+            for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockLast(&state->A, block); place++) {
               const BAIInt row = BAIRowAt(&state->A, place);
 
               BAIStore((Atomic *)state->x, row, BAILoad((Atomic *)state->next, row));
@@ -266,7 +266,7 @@ void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
 
   #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt block = 0; block < A->blocks; block++) {
-    const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockOwn(A, block);
+    const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockLast(A, block);
     BAIReal      sum = 0;
 
     for (BAIInt place = first; place < last; place++) {
