@@ -65,8 +65,7 @@ typedef enum {
 .  `BAI_MODE_COLOR`  - blocks take turns in the order of a colouring: every block reads exactly the newest values of
                        blocks of earlier colours and the previous iterate of blocks of later colours, as in multicolour
                        Gauss-Seidel; bitwise reproducible
--  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, or sync if there were too many colours to keep a GPU busy; for
-                       `KSPBAI` async
+-  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, or sync if turns would leave most of a GPU idle; for `KSPBAI` async
 
    Options Database Keys:
 +  -ksp_bai_mode (auto|async|launch|sync|color) - sets it
@@ -89,8 +88,8 @@ typedef enum {
 
    Values:
 +  `BAI_POLYNOMIAL_AUTO` - (default) in mode sync, the weights of Chebyshev's polynomial of the fourth kind for the
-                           largest eigenvalue, which the first application estimates, unless omega,
-                           weight tau or weight auto is asked for; else none
+                           largest eigenvalue, which the first application estimates, unless omega is
+                           not 1 or the weight is tau or auto; else none
 -  `BAI_POLYNOMIAL_NONE` - omega for each iteration
 
    Options Database Key:
@@ -113,7 +112,7 @@ typedef enum {
 } BAIPolynomial;
 
 /*E
-   BAIBackend - Processor that a block-asynchronous iteration runs on
+   BAIBackend - Processor on which blocks, multigrid levels and the Krylov methods of this library run
 
    Values:
 +  `BAI_BACKEND_AUTO` - (default) where the matrix is: a GPU for a matrix of type `MATAIJCUSPARSE`, else the host

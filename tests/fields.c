@@ -405,7 +405,7 @@ static PetscErrorCode TestApart(KSPType type, PetscInt fields, PetscReal rate)
   PetscFunctionBeginUser;
   for (int k = 0; k < 2; k++) {
     PetscCall(CreateExchange(of[k], rate, 1, &A));
-    PetscCall(Iterations(A, type, "aggregates are pairs of pairs", PETSC_FALSE, &its[k]));
+    PetscCall(Iterations(A, type, "aggregates are matched pairs", PETSC_FALSE, &its[k]));
     PetscCall(MatDestroy(&A));
   }
   PetscCall(Expect(its[1] > 0 && its[1] <= its[0] + 2, "%d fields, rate %g: %d iterations, one field %d", (int)fields,

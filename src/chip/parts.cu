@@ -2,8 +2,8 @@
    Set-up of a matrix that stays on the chip, see chip.h
 
    Parts are boxes of points, if rows are a grid in natural ordering, otherwise consecutive rows. The places that a part
-   reads outside of it are marked in a bit set of all places in shared memory; the number of a halo is the number of
-   bits before it
+   reads outside of it, its halo, are marked in a bit set of all places in shared memory; the number of bits before a
+   place is its number in the halo
 
    For many right-hand sides the matrix has a second set of parts, see MakeMany()
 */

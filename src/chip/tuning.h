@@ -1,6 +1,5 @@
 /*
-   The numbers by which solves on the chip are made. Numbers without a source have no record: measure before and after a
-   change
+   The numbers by which solves on the chip are made. Measure before and after a change
 */
 #pragma once
 

@@ -3,15 +3,15 @@
    the work, as one rank does it alone. If ranks cannot access each other's memory, each of them does, for few rows. The
    ranks exchange rows of the matrix at set-up, and b and x once for each solve or cycle. Where there are several ranks
    that work, they run the same operations in the same order, so they take the same decisions. The others wait for the
-   one of their GPU, as kernels of several processes share it in turns of milliseconds.
+   one of their GPU, as kernels of several processes take turns, see stage.c.
 
    The whole matrix, and vectors of its size, are in memory of each rank that works. Each rank stores its own part, and
    they exchange these: they write to each other's mailboxes, or use MPI through the host, with memory that only its
    rank accesses. rest.c gathers a coarse level in the same way. Where ranks share a GPU, small systems go through the
    stage, see stage.c.
 
-   There are two of b and x, so that a rank may send the vectors of a solve while another one is busy with the solve
-   before
+   There are two copies of b and of x, used in turn, so that a rank may send those of the next solve while another one
+   is still busy with the last one
 */
 #include "hierarchy.h"
 #include "rules.h"

@@ -1,7 +1,7 @@
 /*
    Exchange of data of rows for levels of several ranks, from their owners to the ranks that have these rows as ghosts,
-   in memory of the backend. On a host by MPI. For GPUs through the host, or during set-up, if they can access each
-   other's memory, by copies from GPU to GPU
+   in memory of the backend. Hosts exchange by MPI. During set-up GPUs copy from one to the other if they can access
+   each other's memory, otherwise through the host
 */
 #include "hierarchy.h"
 #include "../relaxation/shared.h"

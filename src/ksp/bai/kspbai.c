@@ -152,8 +152,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    type, it becomes `PCBAIMG`. Other types work as with any `KSP`. The type that PETSc itself chooses for the matrix in
    `KSPSetFromOptions()` does not count as a choice: ilu, on several MPI ranks bjacobi, icc if the matrix is marked as
    symmetric, none or mat if it has no entries. A program that wants this very type must set it after `KSPSetType()`.
-   Up to PETSc 3.18 this includes the `KSPSetFromOptions()` that reads -ksp_type bai. `KSPSetType()` to another type
-   leaves the PC as it is.
+   Up to PETSc 3.18, the `KSPSetFromOptions()` that reads -ksp_type bai sets that type before it reads the option, which
+   does not count as a choice either. `KSPSetType()` to another type leaves the PC as it is.
 
    `KSPBAISetKrylov()` sets the Krylov method; by default it follows from the matrix and the PC, as that manual page
    says. `KSPCG`, `KSPFCG`, `KSPFBCGS` and `KSPFGMRES` do the iterations, or, for most Hermitian matrices with a
@@ -172,8 +172,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    norm set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients
    `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`. The reason becomes `KSP_DIVERGED_DTOL` only if both norms have grown
    by the divergence tolerance. It is `KSP_DIVERGED_BREAKDOWN` if rounding keeps the residual norm above the tolerance,
-   or if the smallest norm in 300 iterations of a Krylov method falls by less than 1 %, as for systems without a
-   solution.
+   or if the last Krylov method that may be tried breaks down or stalls: the smallest norm of 300 iterations falls by
+   less than 1 %, as for systems without a solution.
 
    Products with a matrix without entries may be inexact, as those with a `MATMFFD` are. If the norm of the true
    residual no longer falls there, and is below $10^{-4} ||b||$ in double precision, the test uses the norm that the
@@ -184,14 +184,16 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    iterations, the largest residual norm, and the reason of the first column that failed.
 
    Relaxation is bitwise reproducible in `BAI_MODE_SYNC` and `BAI_MODE_COLOR`. In other modes results differ from run to
-   run within the tolerance. The conjugate gradients of this library, and solves in one launch, are reproducible.
+   run within the tolerance. The conjugate gradients of this library, and Krylov methods in one launch, are
+   reproducible.
 
    Krylov methods take any Amat, such as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator. Relaxation and `PCBAIMG`,
    which is made from Pmat, take `MATAIJ` and `MATAIJCUSPARSE`, and `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ`
-   that follows their values. A zero, missing or tiny diagonal entry is an error that names the row. With the backend
-   cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA. For the partition
-   graph the set-up of relaxation copies the matrix to the host. The backend host runs
-   OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one thread on each.
+   that follows their values. A diagonal entry of relaxation that is zero or missing, or whose reciprocal overflows, is
+   an error that names the row. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if
+   PETSc was built without CUDA. For the partition graph the set-up of relaxation copies the matrix to the host. The
+   backend host runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and together run at most one
+   thread on each.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
@@ -253,8 +255,8 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
    Level: intermediate
 
    Note:
-   Without -ksp_bai_stats there are no statistics, and nothing is shown. In the table, the rows `reads` of -1, 0, 1, ...
-   count reads by their staleness in global iterations, from -32 to 32.
+   Without -ksp_bai_stats there are no statistics, and nothing is shown. In the table, row `reads` of k, for k from -32
+   to 32, has the number of reads of values that were k global iterations behind the reader; negative: ahead of it.
 
 .seealso: `KSPBAI`, `PetscViewer`
 @*/

@@ -124,7 +124,7 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
                                    "; operator complexity %.3f, grid complexity %.3f\n",
                                    i->levels, i->levels == 1 ? "" : "s", (PetscInt64)i->level[0].rows,
                                    (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
-  if (h->fields.unknowns.shown)
+  if (h->fields.unknowns.shown && h->fields.use != BAI_FIELDS_TOGETHER)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " unknowns of each point%s, by the nonzero pattern\n",
                                      h->fields.unknowns.count,
                                      h->interleaved.fields ? ", which are renumbered together" : ""));
@@ -157,7 +157,7 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
                                      (PetscInt64)i->grid.m[0], (PetscInt64)i->grid.m[1], (PetscInt64)i->grid.m[2],
                                      i->distributed ? ", the part of the first rank" : ""));
   else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are %spairs of pairs of rows\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are %smatched pairs of rows\n",
                                      h->aggregates ? "those of PCBAIMGSetAggregates(), and on coarse levels " : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  levels in %s precision, %.3g MB, %.3g times the matrix; set-up %.3g s; set-ups "
@@ -247,9 +247,10 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    method, near null spaces, fields, units, and levels on several MPI ranks; docs/options.md and -help list the options,
    -pc_baimg_*.
 
-   An application is one cycle. If A is Hermitian and positive definite, or negative definite, so is the cycle, which is
-   a fixed linear operator: any `KSP` may use it. Use the cycle of other matrices with `KSPGMRES`, `KSPFGMRES` or
-   `KSPBCGS`; convergence is not guaranteed.
+   An application is one cycle, which is a fixed linear operator. If A is Hermitian, so is the cycle. If A is positive
+   or negative definite, so is the cycle in nearly all cases, and any `KSP` may use it; if `KSPCG` finds it indefinite,
+   use -pc_baimg_over 1. Use the cycle of other matrices with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not
+   guaranteed.
 
    `PCApplyTranspose()`, which `KSPSolveTranspose()` needs, is the exact transpose of the cycle up to rounding. If A is
    not Hermitian, the first call sets up levels of $A^T$ with the aggregates and damping of the levels of A, which
@@ -261,12 +262,13 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    after `PCReset()` there are new aggregates.
 
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
-   used. A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal,
-   or -1 if the other diagonal entries of a Hermitian matrix are negative. If a row has more than 1000 entries, there
+   used. In a row with other entries, a diagonal entry that is zero or missing, or whose reciprocal overflows, is an
+   error that names the row. A row of zeros gets 1 on its diagonal, or -1 if the other diagonal entries of a Hermitian
+   matrix are negative. If a row has more than 1000 entries, there
    are no levels, and the preconditioner is `PCJACOBI`; -pc_baimg_levels 32 makes levels in any case.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
-   `MATAIJ` that follows their values. -pc_view ::ascii_info_detail prints a table of the levels, and the reason why
+   `MATAIJ` that follows their values. -ksp_view ::ascii_info_detail prints a table of the levels, and the reason why
    coarsening ended.
 
    References:

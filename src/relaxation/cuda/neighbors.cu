@@ -65,8 +65,8 @@ static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile
     mark(A.rest_j[at]);
 }
 
-/* Finds the tiles that each tile reads from, without repetition: reads[tile*windows + w] has those of window w. Returns their number in *found, and stores those that fit in room. Gives up beyond the
-   limit */
+/* Finds the tiles that each tile reads from, without repetition: reads[tile*windows + w] has those of window w. Returns
+   their number in *found, and stores those that fit in room. Gives up beyond the limit */
 static __global__ void FindReads(BAISliced A, int windows, unsigned long long room, unsigned long long limit,
                                  unsigned long long *found, Reads *reads, int *tiles)
 {

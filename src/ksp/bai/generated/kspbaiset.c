@@ -57,13 +57,18 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    Setting it selects method krylov, and is an error with method relaxation: see `KSPBAISetMethod()`. A new value takes
    effect at the next `KSPSolve()`, also after `KSPSetUp()`.
 
-   `BAI_KRYLOV_AUTO` chooses CG if the operator is Hermitian and the `PC` is of type none, jacobi, icc or cholesky, of
-   type baimg made from a Hermitian matrix, or of type lu or gamg where Amat is Pmat and the `PC` is not reused. With
-   another `PC` it chooses flexible CG if the operator is Hermitian, on a host with real scalars, as PETSc up to 3.26
-   does the sums of flexible CG on the host and without conjugation; otherwise flexible GMRES, unless the norm type is
-   natural or preconditioned, which only flexible CG knows. It chooses flexible GMRES if Amat has no entries, or if a
-   `PCBAIMG` finds fields whose couplings outweigh the diagonal. In all other cases it chooses flexible BiCGStab, and
-   continues with flexible GMRES if BiCGStab breaks down.
+   `BAI_KRYLOV_AUTO` chooses the first of these methods that fits.
+
+   CG: the operator is Hermitian, and the `PC` is of type none, jacobi, icc or cholesky, of type baimg made from a
+   Hermitian matrix, or of type lu or gamg made from the present Amat.
+
+   Flexible CG: the operator is Hermitian, and vectors are on a host and have real scalars, or the norm type is natural
+   or preconditioned. PETSc up to 3.26 does the sums of flexible CG on the host and without conjugation.
+
+   Flexible GMRES: the operator is Hermitian, or Amat has no entries, or a `PCBAIMG` finds fields whose couplings
+   outweigh the diagonal.
+
+   Flexible BiCGStab: all other operators. If it breaks down, flexible GMRES follows.
 
    A `PCBAIMG` finds out whether the operator is Hermitian with diagonal entries of one sign. With another `PC`, or if
    the levels are not of Amat, the operator counts as Hermitian if `MAT_HERMITIAN` or `MAT_SYMMETRIC` is set to true, or
@@ -71,9 +76,10 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    continues with BiCGStab.
 
    An implementation of CG of this library takes the place of `KSPCG` if the `PC` is of type `PCBAIMG`, Amat is Pmat,
-   and the matrix is on one MPI rank, gathered, or on GPUs of one host that access each other's memory. It does not if
-   the levels are of a scaled or renumbered matrix, if a row is too long for levels, if a null space has more than the
-   constants, or if the norm type is natural or preconditioned.
+   and the matrix is on one MPI rank, gathered, or on GPUs of one host that access each other's memory; there PETSc must
+   have 32-bit indices, and the diagonal must be positive. It does not if the levels are of a scaled or renumbered
+   matrix, if a row is too long for levels, if a null space has more than the constants, or if the norm type is natural
+   or preconditioned.
 
    If a GPU holds the matrix in registers and shared memory, a solve is a single kernel launch of this library's
    pipelined CG or BiCGStab. The `PC` must be of type `PCBAIMG`, with none of its options given, and Amat must be Pmat.
@@ -449,9 +455,9 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 
    `BAI_WEIGHT_TAU` multiplies $\omega$ by $\tau = 2/(\lambda_1 + 1.1\, \lambda_n)$ for the extreme eigenvalues of
    $M^{-1} A$, where $x + M^{-1} (b - A x)$ is a global iteration in which blocks read the previous iterate; with one
-   local sweep M is D. A few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an
-   estimate of $\lambda_n$ that is a little too small. The local sweeps are damped as well, so that they converge in
-   every block of a Hermitian positive definite matrix.
+   local sweep M is D. At most 20 steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up
+   for an estimate of $\lambda_n$ that is a little too small. The local sweeps are damped as well, so that they converge
+   in every block of a Hermitian positive definite matrix.
 
    `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -ksp_view shows the factor.
    In `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no $\tau$.

@@ -256,10 +256,10 @@ PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
    for small systems is less than exchanges between levels of all ranks. Auto is true on GPUs if the matrix has at most
    8388608 nonzeros, or 134217728 if all ranks share one GPU, and false on hosts.
 
-   All ranks must be on one node and able to access each other's memory; otherwise the levels are distributed. They also
-   are with `PCBAIMGSetAggregates()` and with -ksp_bai_exchange scatter. A matrix of at most 4096 rows, or with
-   `PCBAIMGSetAggregates()` of 128, is gathered in any case, if necessary by each rank. `PCView()` shows whether and by
-   whom the system is gathered.
+   The levels are distributed if ranks are on several nodes or cannot access each other's memory, with -ksp_bai_exchange
+   scatter, and with `PCBAIMGSetAggregates()`. A matrix of at most 4096 rows, or of 128 with `PCBAIMGSetAggregates()`,
+   is gathered even then, and also if the option is false; if necessary, each rank has the whole system. `PCView()`
+   shows whether and by whom the system is gathered.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 

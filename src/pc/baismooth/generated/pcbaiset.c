@@ -79,9 +79,9 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    a multiple of it, so that all unknowns of a point are in one block.
 
    0 chooses 256 rows, or 384 if a rank has $2^{23}$ rows or more with at most 8 entries each, on average. If auto chose
-   mode `BAI_MODE_SYNC` for the matrix, it chooses a size for 128 blocks, of about 32 rows or more. In mode
-   `BAI_MODE_COLOR`, blocks of fewer than 128 rows are grouped into turns of about 128 rows, and blocks of a group read
-   each other's previous values.
+   mode `BAI_MODE_SYNC` for the matrix, it chooses a multiple of 32, from 32 to 256, so that there are 128 blocks if a
+   rank has at least 4096 rows. In mode `BAI_MODE_COLOR`, blocks of fewer than 128 rows are grouped into turns of about
+   128 rows, and blocks of a group read each other's previous values.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -198,21 +198,21 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    Level: beginner
 
    Notes:
-   Local sweeps pay off if most entries of a row are inside its block; -pc_view shows how many. Each MPI rank partitions
-   its own rows.
+   Local sweeps pay off if most entries of a row are inside its block; -ksp_view shows how many. Each MPI rank
+   partitions its own rows.
 
    `BAI_PARTITION_GRAPH` is computed on the host, from the first values of the matrix, and is kept for new values in the
    same nonzero pattern. Blocks have exactly `block_size` rows, except the last one.
 
    `BAI_PARTITION_AUTO` is graph if less than a twentieth of the entries are inside blocks of consecutive rows. It is
    natural otherwise, and always if a row has more entries than a block has rows, or with more than a million local
-   rows. -pc_view shows the choice.
+   rows. -ksp_view shows the choice.
 
-   Let S be the sum of $|a_{ij}|$ over the entries outside blocks. `BAI_PARTITION_AUTO` is also graph if its S is less
-   than a tenth of the S of consecutive rows. Set-up grows a few blocks to find out, if consecutive rows leave more than
-   a fifth of the sum outside and at most three quarters of the couplings of a row are strong. This copies values from
-   the GPU to the host. Set-up does not try if the matrix has a block size, as graph may put the unknowns of a point in
-   different blocks, nor if the matrix is a product $P^T A P$, as coarse levels of multigrid are.
+   Let S be the sum of $|a_{ij}|$ over the entries outside blocks. `BAI_PARTITION_AUTO` is also graph if the S of graph
+   is less than a tenth of the S of consecutive rows. Set-up grows a few blocks to find out, if consecutive rows leave
+   more than a fifth of the sum outside and at most three quarters of the couplings of a row are strong. This copies
+   values from the GPU to the host. Set-up does not try if the matrix has a block size, as graph may put the unknowns of
+   a point in different blocks, nor if the matrix is a product $P^T A P$, as coarse levels of multigrid are.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
@@ -275,11 +275,11 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
 
    `BAI_WEIGHT_TAU` multiplies $\omega$ by $\tau = 2/(\lambda_1 + 1.1\, \lambda_n)$ for the extreme eigenvalues of
    $M^{-1} A$, where $x + M^{-1} (b - A x)$ is a global iteration in which blocks read the previous iterate; with one
-   local sweep M is D. A few steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up for an
-   estimate of $\lambda_n$ that is a little too small. The local sweeps are damped as well, so that they converge in
-   every block of a Hermitian positive definite matrix.
+   local sweep M is D. At most 20 steps of `KSPGMRES` at each set-up estimate the eigenvalues. The factor 1.1 makes up
+   for an estimate of $\lambda_n$ that is a little too small. The local sweeps are damped as well, so that they converge
+   in every block of a Hermitian positive definite matrix.
 
-   `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -pc_view shows the factor.
+   `BAI_WEIGHT_AUTO` multiplies $\omega$ by $\min(1, \tau)$, so it damps only if necessary; -ksp_view shows the factor.
    In `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no $\tau$.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
@@ -402,7 +402,7 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
    row: 0.9 in rows whose off-diagonal entries inside the block have a sum of $|a_{ij}|$ of at most $|a_{ii}|$, and in
    other rows $2 |a_{ii}|$ over the sum of all $|a_{ij}|$ inside the block, diagonal included. So the local sweeps
    converge in the blocks of every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. With
-   weight tau or auto the factor is always chosen row by row. -pc_view shows the smallest factor.
+   weight tau or auto the factor is always chosen row by row. -ksp_view shows the smallest factor.
 
    A new value takes effect at the next application of the preconditioner, also after `PCSetUp()`.
 
