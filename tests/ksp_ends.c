@@ -72,6 +72,15 @@ static PetscErrorCode Neumann(PetscInt n, PetscInt i, PetscInt *count, PetscInt 
   return PETSC_SUCCESS;
 }
 
+/* The same with Dirichlet conditions */
+static PetscErrorCode Line(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(Neumann(n, i, count, j, a));
+  a[0] = 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Differences times stiffness inside a square, and rows with one entry at its boundary */
 static PetscReal      stiffness = 1, boundary = 1;
 static PetscErrorCode Dirichlet(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
@@ -341,8 +350,49 @@ static PetscErrorCode TestBothNorms(Row *row, PetscInt n, const char pc[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Conjugate gradients converge although the norm of the residual exceeds PETSc's divtol times that of b at first */
+static PetscErrorCode TestLine(void)
+{
+  Mat A;
+  Vec x, b, r;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(100000, Line, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSet(b, 1));
+  for (int way = 0; way < 4; way++) {
+    const PetscBool    watched = (PetscBool)(way % 2);
+    const PetscReal    divtol = way / 2 ? (PetscReal)1e3 : PETSC_DEFAULT, rtol = (PetscReal)1e-5;
+    KSP                ksp;
+    PetscReal          norm, bnorm;
+    KSPConvergedReason reason;
+
+    PetscCall(Create(A, NULL, &ksp));
+    PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, divtol, PETSC_DEFAULT));
+    if (watched) PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(MatResidual(A, b, x, r));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(VecNorm(b, NORM_2, &bnorm));
+    if (way / 2) PetscCall(Expect(reason == KSP_DIVERGED_DTOL, "divtol 1e3: %s", KSPConvergedReasons[reason]));
+    else
+      PetscCall(Expect(reason > 0 && norm <= (PetscReal)1.01 * rtol * bnorm, "%s, ||b - A x|| is %g of ||b||",
+                       KSPConvergedReasons[reason], (double)(norm / bnorm)));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
+  PetscBool line = PETSC_FALSE;
+
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   if (Case("exact_upwind")) PetscCall(TestExact(Upwind, "upwind"));
@@ -357,6 +407,8 @@ int main(int argc, char **argv)
   if (Case("inconsistent_baimg")) PetscCall(TestInconsistent(NULL));
   if (Case("inconsistent_jacobi")) PetscCall(TestInconsistent(PCJACOBI));
   if (Case("fixed")) PetscCall(TestFixed());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-line", &line, NULL));
+  if (line && Case("line")) PetscCall(TestLine());
   PetscCall(CheckFinalize());
   return 0;
 }
@@ -369,6 +421,7 @@ int main(int argc, char **argv)
       test:
          suffix: host
          nsize: {{1 2 3}}
+         args: -line
       test:
          suffix: cuda
          requires: baicuda

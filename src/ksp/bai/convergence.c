@@ -86,7 +86,9 @@ static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal norm)
   PetscCall(KSPMonitor(ksp, its, rnorm));
   if (!its) PetscCall(KSPBAITestGuess(ksp, rnorm));
   else PetscCall((*ksp->converged)(ksp, its, rnorm, &ksp->reason, ksp->cnvP));
-  if (k->grows && ksp->reason == KSP_DIVERGED_DTOL) ksp->reason = KSP_CONVERGED_ITERATING;
+  if (ksp->reason == KSP_DIVERGED_DTOL && ksp->converged == KSPConvergedDefault &&
+      (k->grows || rnorm < KSPBAIDivtol(ksp) * ksp->rnorm0))
+    ksp->reason = KSP_CONVERGED_ITERATING;
   if (w->goal > 0 && rnorm > w->goal && (ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL))
     ksp->reason = KSP_CONVERGED_ITERATING;
   if (shows && k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, k->scale));
@@ -173,10 +175,10 @@ PetscErrorCode KSPBAIScaledNorms(KSP ksp, Vec b, Vec r, BAILevelsSolution *s)
 }
 
 /*
-   Called if ||b - A x|| exceeds divtol ||b|| in a run of a Krylov method. Sets k->grows if this is no divergence, and
-   does nothing if it is set. In units that differ much from row to row the residual norm may grow by the ratio of units
-   although the error falls. So the solve continues if ||D^-1 (b - A x)||, which depends less on units, is less than
-   divtol ||D^-1 b||. Overwrites bai.r
+   Called if ||b - A x|| exceeds KSPBAIDivtol() ||b|| in a run of a Krylov method. Sets k->grows if this is no
+   divergence, and does nothing if it is set. In units that differ much from row to row the residual norm may grow by
+   the ratio of units although the error falls. So the solve continues if ||D^-1 (b - A x)||, which depends less on
+   units, is less than KSPBAIDivtol() ||D^-1 b||. Overwrites bai.r
 */
 PetscErrorCode KSPBAIMayGrow(KSP ksp)
 {
@@ -187,7 +189,7 @@ PetscErrorCode KSPBAIMayGrow(KSP ksp)
   if (k->grows || !KSPBAITestsTwice(ksp)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, NULL));
   PetscCall(KSPBAIScaledNorms(ksp, KSPBAIRhs(ksp), k->bai.r, &now));
-  k->grows = (PetscBool)(now.scaled < (BAIReal)ksp->divtol * now.scaled_b);
+  k->grows = (PetscBool)(now.scaled < (BAIReal)KSPBAIDivtol(ksp) * now.scaled_b);
   if (k->grows)
     PetscCall(PetscInfo(ksp,
                         "Iteration %" PetscInt_FMT ": ||b - A x|| is %g, but ||D^-1 (b - A x)|| is %g of "

@@ -132,6 +132,22 @@ static inline PetscBool KSPBAINamesNorm(KSP ksp)
   return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);
 }
 
+/* inner.c: whether a method is for positive definite matrices */
+PETSC_INTERN PetscBool KSPBAIIsPositive(BAIKrylov);
+
+/*
+   The factor by which ||b - A x|| must grow to count as divergence. Conjugate gradients reduce the error in each
+   iteration, and not this norm, which may grow by sqrt(cond(A)). As a matrix that is not singular up to rounding has
+   cond(A) eps < 1, they take 1/sqrt(eps) in the place of PETSc's default
+*/
+static inline PetscReal KSPBAIDivtol(KSP ksp)
+{
+  const PetscReal by_default = (PetscReal)1e4;
+
+  if (!KSPBAIIsPositive(((KSP_BAI *)ksp->data)->krylov) || ksp->divtol != by_default) return ksp->divtol;
+  return PetscMax(by_default, 1 / PETSC_SQRT_MACHINE_EPSILON);
+}
+
 /* The tolerances of a whole solve by the engine, of the system with b times scale; of a zero guess, from ||b|| */
 static inline BAITolerances KSPBAITolerances(KSP ksp, PetscReal scale)
 {
@@ -139,7 +155,7 @@ static inline BAITolerances KSPBAITolerances(KSP ksp, PetscReal scale)
 
   return (BAITolerances){.rtol   = (BAIReal)(fixed ? 0 : ksp->rtol),
                          .abstol = (BAIReal)(fixed ? 0 : scale * ksp->abstol),
-                         .dtol   = (BAIReal)(fixed || ((KSP_BAI *)ksp->data)->grows ? 0 : ksp->divtol),
+                         .dtol   = (BAIReal)(fixed || ((KSP_BAI *)ksp->data)->grows ? 0 : KSPBAIDivtol(ksp)),
                          .scaled = (BAIReal)(KSPBAITestsTwice(ksp) ? ksp->rtol : 0),
                          .bnorm2 = -1,
                          .fixed  = fixed,
@@ -207,7 +223,6 @@ typedef struct {
 PETSC_INTERN int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm);
 
 /* inner.c */
-PETSC_INTERN PetscBool      KSPBAIIsPositive(BAIKrylov);
 PETSC_INTERN PetscErrorCode KSPBAISetUpInner(KSP);
 PETSC_INTERN PetscErrorCode KSPBAIRunInner(KSP, PetscBool guess_zero, PetscInt max_it, PetscBool fixed, BAIWatcher *,
                                            BAILevelsSolution *);

@@ -62,12 +62,13 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the PC a PCBAIMG unless another type was chosen, or a PCNONE as long as the matrix has no entries. Sets has_pc,
-   chose and none */
+/* Makes the PC a PCBAIMG unless a type was chosen, or a PCNONE as long as the matrix has no entries. Sets has_pc, chose
+   and none */
 PetscErrorCode KSPBAIChoosePC(KSP ksp)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
-  PetscBool chosen, set, has;
+  PetscBool chosen, given, set, has;
+  char      word[64];
   PCType    type;
   PC        pc;
   Mat       P;
@@ -83,6 +84,8 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
     if (again) PetscCall(PCSetFromOptions(pc)); /* a PCBAIMG has its own options */
   }
   k->has_pc = PETSC_TRUE;
+  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &given));
+  if (given) k->chose = PETSC_FALSE;
   if (!k->chose) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperatorsSet(pc, NULL, &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
