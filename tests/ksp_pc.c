@@ -529,7 +529,8 @@ static PetscErrorCode Twice(PETSC_UNUSED Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A PC that nobody chose is none for a matrix without entries, and baimg again for one with them */
+/* A PC that nobody chose is none for a matrix without entries, and baimg again for one with them; a baimg that the user
+   chose stays, and needs entries */
 static PetscErrorCode TestShell(void)
 {
   Mat          A, shell;
@@ -556,6 +557,13 @@ static PetscErrorCode TestShell(void)
     PetscCall(Expect(is && rnorm <= (PetscReal)1.01e-8, "solve %d: PC %s, residual %g", k, ((PetscObject)pc)->type_name,
                      (double)rnorm));
   }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(Create(shell, "-pc_type baimg", &o, &ksp));
+  PetscCall(KSPSetFromOptions(ksp));
+  ExpectError("Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
+              "baij or sbaij; see MatConvert() and -mat_type. Krylov methods of KSPBAI take any Amat",
+              "KSPSetUp()", KSPSetUp(ksp));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PetscOptionsDestroy(&o));
   PetscCall(MatDestroy(&shell));

@@ -10,8 +10,8 @@
    rank accesses. rest.c gathers a coarse level in the same way. Where ranks share a GPU, small systems go through the
    stage, see stage.c.
 
-   There are two copies of b and of x, used in turn, so that a rank may send those of the next solve while another one
-   is still busy with the last one
+   Solves use two copies of b and x in turn. So a rank can already send its b of the next solve while another rank is
+   still busy with the last solve
 */
 #include "hierarchy.h"
 #include "rules.h"
@@ -36,6 +36,7 @@ struct BAIGathered_ {
   size_t       parts;              /* offset of the rows of all ranks as they come through the stage */
   BAIMailbox   mailbox;            /* NULL: alone */
   BAIStage     stage;              /* NULL: ranks write to the mailboxes */
+  BAIStatus    taken;              /* of the last copies from the stage to this rank's mailbox */
   BAIShared    alone;
   char        *host; /* alone on a device: the same arrays on the host, through which MPI brings them; otherwise NULL */
   int          odd;  /* which b and x the last exchange was of */
@@ -178,10 +179,10 @@ PetscErrorCode BAIGatheredCreate(BAI *bai, PetscInt n, PetscInt nnz, int count, 
     PetscCall(BAIStageCreate(bai, G->vector, count, &h->M, nnz, h->plan.outside, G->entries[G->size], &G->stage));
   G->bytes = G->parts + BAIStageRowsBytes(G->stage);
   if (use != BAI_MAILBOX_NONE) PetscCall(BAIMailboxGet(bai, G->backend, G->bytes, use, &G->mailbox, NULL));
+  PetscCall(BAIStageOpen(&G->stage, (PetscBool)(G->mailbox && HaveWorkerInCommon(G))));
   if (G->mailbox) {
     G->worker = BAIMailboxOwner(G->mailbox, G->rank);
     G->group  = BAIMailboxSharers(G->mailbox);
-    PetscCall(BAIStageOpen(&G->stage, HaveWorkerInCommon(G)));
   } else if (must_share) PetscCall(BAIGatheredDestroy(gathered));
   else {
     status = BAISharedCreate(G->backend, G->bytes, &G->alone, NULL);
@@ -252,8 +253,9 @@ static PetscErrorCode Gather(const struct BAIGathered_ *G, const PetscMPIInt fir
 }
 
 /* Brings together the parts of count vectors of the whole from number k on, from these addresses, which may be on the
-   host, on all ranks. Nobody may use the vectors any longer. Collective */
-static PetscErrorCode Bring(const struct BAIGathered_ *G, int k, int count, const BAIScalar *const from[])
+   host, on all ranks. Nobody may use the vectors any longer. The caller lets all ranks know of an error in G->taken.
+   Collective */
+static PetscErrorCode Bring(BAIGathered G, int k, int count, const BAIScalar *const from[])
 {
   const PetscMPIInt first = G->rows[G->rank], n = G->rows[G->rank + 1] - first;
   BAIStatus         status = BAIStatusOf(BAI_OK);
@@ -268,7 +270,7 @@ static PetscErrorCode Bring(const struct BAIGathered_ *G, int k, int count, cons
   if (G->mailbox) PetscCall(Meet(G, status));
   for (int v = k; v < k + count && G->stage && G->worker == G->rank && !status.code; v++)
     status = BAIStageTake(G->stage, v, 0, G->rows[G->size], BAIGatheredVector(G, v));
-  PetscCall(BAICheckStatus(G->bai, status));
+  G->taken = status;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,6 +279,7 @@ PetscErrorCode BAIGatheredMode(BAIGathered G, int k, const BAIScalar **mode)
 {
   PetscFunctionBegin;
   PetscCall(Bring(G, BAI_GATHERED_MODES + k, 1, mode));
+  if (G->stage) PetscCall(BAIAgree(G->bai, BAICheckStatus(G->bai, G->taken), NULL));
   *mode = BAIGatheredVector(G, BAI_GATHERED_MODES + k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -471,7 +474,7 @@ PetscErrorCode BAIGatheredRun(BAIGathered G, BAILevels levels, const BAIRun *run
     mine.monitor = Watch;
     mine.context = &w;
   }
-  *status = BAIRunLevels(levels, &mine);
+  *status = G->taken.code ? G->taken : BAIRunLevels(levels, &mine);
   if (w.code && !status->code) *status = BAIStatusBecause(BAI_ERR_ABSENT, "a monitor", "has failed");
   m.solution = *run->solution;
   do {

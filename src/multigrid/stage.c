@@ -76,7 +76,7 @@ static PetscErrorCode AppendRows(BAIStage S, const Counts *mine)
       const Counts *c               = &S->counts[k];
       const size_t  entries[ARRAYS] = {[VALUES_A]  = (size_t)c->inside,
                                        [VALUES_B]  = (size_t)c->outside,
-                                       [ROWS_A]    = (size_t)c->n + 1,
+                                       [ROWS_A]    = c->n ? (size_t)c->n + 1 : 0,
                                        [COLUMNS_A] = (size_t)c->inside,
                                        [ROWS_B]    = c->ghosts ? (size_t)c->n + 1 : 0,
                                        [COLUMNS_B] = (size_t)c->outside,

@@ -171,8 +171,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Krylov method also requires that $D^{-1} (b - A x)$ has fallen by the same factor, where D is the diagonal of A. A
    norm set by `KSPSetNormType()` is tested alone: `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients
    `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`. The reason becomes `KSP_DIVERGED_DTOL` only if both norms have grown
-   by the divergence tolerance. Conjugate gradients, whose residual norm may grow while the error falls, take
-   $\epsilon^{-1/2}$ in the place of its default, where $\epsilon$ is the machine epsilon. The reason is
+   by the divergence tolerance. With conjugate gradients the residual norm may grow while the error falls, so `KSPBAI`
+   replaces the default of that tolerance by $\epsilon^{-1/2}$, where $\epsilon$ is the machine epsilon. The reason is
    `KSP_DIVERGED_BREAKDOWN` if rounding keeps the residual norm above the tolerance, or if the last Krylov method that
    may be tried breaks down or stalls: the smallest norm of 300 iterations falls by less than 1 %, as for systems
    without a solution.

@@ -137,8 +137,8 @@ PETSC_INTERN PetscBool KSPBAIIsPositive(BAIKrylov);
 
 /*
    The factor by which ||b - A x|| must grow to count as divergence. Conjugate gradients reduce the error in each
-   iteration, and not this norm, which may grow by sqrt(cond(A)). As a matrix that is not singular up to rounding has
-   cond(A) eps < 1, they take 1/sqrt(eps) in the place of PETSc's default
+   iteration, but this norm may grow by sqrt(cond(A)). If cond(A) exceeds 1/eps, the matrix is singular up to rounding.
+   So for conjugate gradients 1/sqrt(eps) replaces PETSc's default
 */
 static inline PetscReal KSPBAIDivtol(KSP ksp)
 {

@@ -20,9 +20,9 @@ static __device__ inline void BAIFind(BAIFound *found, int columns)
 }
 
 /* A product C = P^H A P, made in two steps. First FindShort() finds the columns of short rows of C, and MakeLong()
-   counts those of long rows. FindShort() cannot know yet where the rows of C will begin, so it stores column number u
-   of row c at staged[u*m + c]. Then SumShort() and MakeLong() compute the values. If C has its columns already, only
-   that is done, and staged is NULL */
+   counts those of long rows. The first entry of each row of C is known only when all rows are counted, so until then
+   FindShort() stores column number u of row c at staged[u*m + c]. Then SumShort() and MakeLong() compute the values. If
+   C has its columns already, only that is done, and staged is NULL */
 struct BAIProduct {
   BAIRows    A, C;
   BAIMembers members;
