@@ -5,21 +5,12 @@
 */
 #include "kspbai.h"
 
-static const struct {
-  KSPType   type;
-  PetscBool positive; /* it needs positive definite operators, and has the PC on the left and any norm */
-} krylovs[] = {
-  [BAI_KRYLOV_CG]    = {KSPCG,     PETSC_TRUE },
-  [BAI_KRYLOV_FCG]   = {KSPFCG,    PETSC_TRUE },
-  [BAI_KRYLOV_BCGS]  = {KSPFBCGS,  PETSC_FALSE},
-  [BAI_KRYLOV_GMRES] = {KSPFGMRES, PETSC_FALSE},
+static const KSPType krylovs[] = {
+  [BAI_KRYLOV_CG]    = KSPCG,
+  [BAI_KRYLOV_FCG]   = KSPFCG,
+  [BAI_KRYLOV_BCGS]  = KSPFBCGS,
+  [BAI_KRYLOV_GMRES] = KSPFGMRES,
 };
-
-/* Whether the method needs a positive definite matrix and preconditioner */
-PetscBool KSPBAIIsPositive(BAIKrylov krylov)
-{
-  return krylovs[krylov].positive;
-}
 
 /* The convergence test of the inner KSP: the KSPBAI decides, even before the first iteration, where KSPCG would do
    one */
@@ -42,11 +33,11 @@ static PetscErrorCode SetNorm(KSP ksp)
   const char       *prefix = BAIPrefixOf((PetscObject)ksp);
 
   PetscFunctionBegin;
-  PetscCheck(krylovs[k->krylov].positive || named == KSP_NORM_UNPRECONDITIONED, PetscObjectComm((PetscObject)ksp),
+  PetscCheck(KSPBAIIsPositive(k->krylov) || named == KSP_NORM_UNPRECONDITIONED, PetscObjectComm((PetscObject)ksp),
              PETSC_ERR_SUP,
              "-%sksp_norm_type %s with the method %s of KSPBAI: must be unpreconditioned, default or none; or "
              "-%sksp_bai_krylov cg or fcg",
-             prefix, KSPNormTypes[named], krylovs[k->krylov].type, prefix);
+             prefix, KSPNormTypes[named], krylovs[k->krylov], prefix);
   PetscCall(KSPSetNormType(k->inner, named));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,7 +47,7 @@ static PetscErrorCode SetNorm(KSP ksp)
 PetscErrorCode KSPBAISetUpInner(KSP ksp)
 {
   KSP_BAI      *k    = (KSP_BAI *)ksp->data;
-  const KSPType type = krylovs[k->krylov].type;
+  const KSPType type = krylovs[k->krylov];
   PetscBool     same = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -72,7 +63,7 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
     PetscCall(KSPSetPC(k->inner, ksp->pc));
     PetscCall(KSPSetType(k->inner, type));
   }
-  PetscCall(KSPSetPCSide(k->inner, krylovs[k->krylov].positive ? PC_LEFT : PC_RIGHT));
+  PetscCall(KSPSetPCSide(k->inner, KSPBAIIsPositive(k->krylov) ? PC_LEFT : PC_RIGHT));
   PetscCall(SetNorm(ksp));
   PetscCall(KSPSetOperators(k->inner, ksp->pc->mat, ksp->pc->pmat));
   if (!same)

@@ -132,8 +132,12 @@ static inline PetscBool KSPBAINamesNorm(KSP ksp)
   return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);
 }
 
-/* inner.c: whether a method is for positive definite matrices */
-PETSC_INTERN PetscBool KSPBAIIsPositive(BAIKrylov);
+/* Whether a method needs a positive definite matrix and preconditioner; then the PC is on the left, and the norm may be
+   any */
+static inline PetscBool KSPBAIIsPositive(BAIKrylov krylov)
+{
+  return (PetscBool)(krylov == BAI_KRYLOV_CG || krylov == BAI_KRYLOV_FCG);
+}
 
 /*
    The factor by which ||b - A x|| must grow to count as divergence. Conjugate gradients reduce the error in each
