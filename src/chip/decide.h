@@ -28,13 +28,14 @@ struct Cold {
   double   scaled2, scaled_b2;
 };
 
-/* Takes the square of the norm of the first r = b - A x */
+/* Takes the square of the norm of the first r = b - A x. A solve that is slow stalls here by any method, as levels,
+   which follow, are then faster */
 __device__ __noinline__ void BeginTests(Cold *cold, double rtol, double abstol, double bnorm2, double norm2)
 {
   const double tolerance = rtol * sqrt(bnorm2);
 
   BAITestBegin(&cold->test, tolerance > abstol ? tolerance : abstol, sqrt(norm2));
-  BAIStallBegin(&cold->stall, 0, norm2);
+  BAIStallBegin(&cold->stall, 0, norm2, 0);
 }
 
 /* Takes the sums of squares of r = b - A x and of D^-1 r, and returns the reason to end, or reason, the one so far or
@@ -55,7 +56,7 @@ __device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, doub
 }
 
 /* Takes norm2, the square of the norm in iteration its, into cold->stall, and returns whether the method stalls, see
-   BAIStalls(). least2 is the smallest of these squares so far */
+   BAIStalls(). least2 is the smallest of these squares in the current interval */
 __device__ __noinline__ bool Stalls(Cold *cold, int its, double least2, double norm2)
 {
   cold->stall.least2 = least2;

@@ -40,33 +40,43 @@ BAI_INLINE BAILevelsReason BAIReasonToEnd(BAIReal norm, BAIReal goal, BAIReal mo
                                  : BAI_LEVELS_ITS;
 }
 
-/* A method stalls if the smallest norm of BAI_STALL_ITS iterations is not below BAI_STALL_FALL times the smallest
-   before. Slow solves that do converge, as of biharmonic problems, gain more */
+/*
+   A method stalls if the smallest norm of BAI_STALL_ITS iterations is not below BAI_STALL_FALL times the smallest of as
+   many before. Conjugate gradients reduce the energy norm of the error in each iteration, while the residual norm may
+   grow; they stall only if the smallest norm has not grown either, by the same factor, and is not above the first one
+*/
 #define BAI_STALL_ITS  300
 #define BAI_STALL_FALL 0.99
 
 typedef struct {
-  double least2; /* square of the smallest norm so far */
-  double mark2;  /* square of the smallest norm at iteration begun */
+  double least2; /* square of the smallest norm in the current interval */
+  double mark2;  /* square of the smallest norm in the interval before, at first of the first norm */
+  double most2;  /* square of the first norm for conjugate gradients, otherwise infinite */
   int    begun;  /* first iteration of the current interval */
 } BAIStall;
 
-BAI_INLINE void BAIStallBegin(BAIStall *s, int its, double norm2)
+/* energy: growth of the norm is no stall, as for conjugate gradients */
+BAI_INLINE void BAIStallBegin(BAIStall *s, int its, double norm2, int energy)
 {
-  s->least2 = s->mark2 = norm2;
-  s->begun             = its;
+  s->least2 = INFINITY;
+  s->mark2  = norm2;
+  s->most2  = energy ? norm2 : INFINITY;
+  s->begun  = its;
 }
 
 /* Takes the square of the norm in iteration its, and returns whether the method stalls */
 BAI_INLINE int BAIStalls(BAIStall *s, int its, double norm2)
 {
-  int stalls;
+  const double fall2 = BAI_STALL_FALL * BAI_STALL_FALL;
+  int          stalls;
 
   if (norm2 < s->least2) s->least2 = norm2;
   if (its - s->begun < BAI_STALL_ITS) return 0;
-  stalls   = !(s->least2 < BAI_STALL_FALL * BAI_STALL_FALL * s->mark2);
-  s->mark2 = s->least2;
-  s->begun = its;
+  stalls = !(s->least2 < fall2 * s->mark2) &&
+    (isinf(s->most2) || (s->least2 <= s->most2 && fall2 * s->least2 <= s->mark2));
+  s->mark2  = s->least2;
+  s->least2 = INFINITY;
+  s->begun  = its;
   return stalls;
 }
 

@@ -108,7 +108,7 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
 {
   KSP_BAI        *k      = (KSP_BAI *)ksp->data;
   const PetscBool finite = (PetscBool)!PetscIsInfOrNanReal((PetscReal)s->rnorm);
-  PetscBool       single = PETSC_FALSE;
+  PetscBool       single = PETSC_FALSE, leaves = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (s->reason == BAI_LEVELS_DTOL) {
@@ -134,7 +134,9 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
     break;
   default:
     if (KSPBAIIsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
-    else if (finite) PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
+    else if (finite) PetscCall(KSPBAILeavesRows(ksp, &leaves));
+    if (!ksp->reason && finite && !leaves)
+      PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
     if (ksp->reason) break;
     if (s->reason == BAI_LEVELS_STAGNATED && k->runner == BAI_BY_LEVELS && !single)
       ksp->reason = KSP_DIVERGED_BREAKDOWN;

@@ -107,7 +107,7 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
   w->its = (PetscInt)its;
   if (!its) {
     w->rnorm0 = (PetscReal)rnorm;
-    BAIStallBegin(&w->stall, 0, (double)rnorm * (double)rnorm);
+    BAIStallBegin(&w->stall, 0, (double)rnorm * (double)rnorm, KSPBAIIsPositive(((KSP_BAI *)w->ksp->data)->krylov));
   }
   if (w->before && !its) return 0;
   w->code = Look(w, w->before + (PetscInt)its, (PetscReal)rnorm);
@@ -198,54 +198,82 @@ PetscErrorCode KSPBAIMayGrow(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes a bound of ||A||, which levels of a Hermitian matrix know; otherwise on the host, even if the matrix is on a
-   GPU. PETSc 3.26.1 begins the sums of ||A||_1 from numbers that it has not set, if the matrix is on several ranks and
-   its vectors are on a GPU. There ||A||_inf takes its place, which is a bound only if A is Hermitian: otherwise the
-   level of rounding may be too low, and the solve then goes on to its limit of iterations */
-static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
+/* Computes the norm of W A S x, where S changes the signs of about half of the entries of x, as a hash of their row
+   decides, W is the diagonal matrix of weights, or I if they are NULL, and A is transposed in KSPSolveTranspose(). As
+   the terms of a row do not cancel, this is about the norm of |W| |A| |x|, in any units of rows and columns */
+static PetscErrorCode NormOfTerms(const KSP_BAI *k, Mat A, Vec x, Vec weights, PetscReal *norm)
 {
-  PetscReal   norm1, norminf;
-  PetscMPIInt size;
-  PetscBool   host;
-  VecType     type;
+  PetscScalar *values;
+  PetscInt     begin, end;
+  Vec          signs, terms;
 
   PetscFunctionBegin;
-  *norm = k->runner == BAI_BY_LEVELS ? (PetscReal)k->mg->hierarchy->info.norm : 0;
-  if (*norm > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(MatGetVecType(A, &type));
-  PetscCall(PetscStrcmp(type, VECSTANDARD, &host));
-  PetscCall(MatNorm(A, NORM_INFINITY, &norminf));
-  norm1 = norminf;
-  if (size == 1 || host) PetscCall(MatNorm(A, NORM_1, &norm1));
-  *norm = PetscSqrtReal(norm1) * PetscSqrtReal(norminf);
+  PetscCall(VecDuplicate(x, &signs));
+  PetscCall(VecDuplicate(x, &terms));
+  PetscCall(VecCopy(x, signs));
+  PetscCall(VecGetOwnershipRange(signs, &begin, &end));
+  PetscCall(VecGetArray(signs, &values));
+  for (PetscInt i = begin; i < end; i++)
+    if (BAIHash((uint64_t)i) & 1) values[i - begin] = -values[i - begin];
+  PetscCall(VecRestoreArray(signs, &values));
+  if (k->transposed) PetscCall(MatMultTranspose(A, signs, terms));
+  else PetscCall(MatMult(A, signs, terms));
+  if (weights) PetscCall(VecPointwiseMult(terms, terms, weights));
+  PetscCall(BAIVecNorm(terms, norm));
+  PetscCall(VecDestroy(&signs));
+  PetscCall(VecDestroy(&terms));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The level of rounding of the norm of a residual: a small multiple of eps times the norms of its terms */
+static PetscReal LevelOfRounding(PetscReal terms, PetscReal bnorm)
+{
+  return 64 * PETSC_MACHINE_EPSILON * (terms + bnorm);
+}
+
 /*
-   Tests whether ||b - A x||, which no longer falls, is at the level of rounding: a small multiple of eps (||A|| ||x|| +
-   ||b||). If so k->stands is set, and the reason becomes KSP_DIVERGED_BREAKDOWN. The level goes to k->attainable. Does
-   nothing if the matrix has no entries
+   Tests whether ||b - A x||, which no longer falls, is at the level of rounding. If so k->stands is set, and the reason
+   becomes KSP_DIVERGED_BREAKDOWN. The level goes to k->attainable. Does nothing if the matrix has no entries
 */
 PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
 {
-  const PetscReal multiple = 64;
-  KSP_BAI        *k        = (KSP_BAI *)ksp->data;
-  const PetscBool exact    = (PetscBool)(k->runner != BAI_BY_RELAXATION || k->bai.relax.run != BAIRunRounded);
-  PetscReal       norm     = 0, xnorm, bnorm;
+  KSP_BAI        *k     = (KSP_BAI *)ksp->data;
+  const PetscBool exact = (PetscBool)(k->runner != BAI_BY_RELAXATION || k->bai.relax.run != BAIRunRounded);
+  PetscReal       terms, bnorm;
   PetscBool       has;
   Mat             A;
 
   PetscFunctionBegin;
   PetscCall(GetMatOfEntries(ksp, &A, &has)); /* an estimate, if it is Pmat */
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BoundNorm(k, A, &norm));
-  PetscCall(BAIVecNorm(x, &xnorm));
+  PetscCall(NormOfTerms(k, A, x, NULL, &terms));
   PetscCall(BAIVecNorm(b, &bnorm));
-  k->attainable = multiple * PETSC_MACHINE_EPSILON * (norm * xnorm + bnorm);
+  k->attainable = LevelOfRounding(terms, bnorm);
   k->stands     = (PetscBool)(exact && rnorm <= k->attainable);
   if (k->stands) ksp->reason = KSP_DIVERGED_BREAKDOWN;
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ": the residual norm stays at %g, %s what rounding allows, %g\n",
                       ksp->its, (double)rnorm, k->stands ? "which is" : "above", (double)k->attainable));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a Krylov method that ends leaves ||D^-1 (b - A x)|| above its tolerance and above the level of rounding, so
+   that another method may go on from there. Overwrites bai.r */
+PetscErrorCode KSPBAILeavesRows(KSP ksp, PetscBool *leaves)
+{
+  KSP_BAI          *k   = (KSP_BAI *)ksp->data;
+  BAILevelsSolution now = {.its = 0};
+  PetscReal         terms;
+  PetscBool         has;
+  Mat               A;
+
+  PetscFunctionBegin;
+  *leaves = PETSC_FALSE;
+  PetscCall(GetMatOfEntries(ksp, &A, &has));
+  if (!has || !KSPBAITestsTwice(ksp) || ksp->abstol >= ksp->ttol) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, NULL));
+  PetscCall(KSPBAIScaledNorms(ksp, KSPBAIRhs(ksp), k->bai.r, &now));
+  PetscCall(NormOfTerms(k, A, ksp->vec_sol, k->weights, &terms));
+  *leaves = (PetscBool)((PetscReal)now.scaled > ksp->rtol * (PetscReal)now.scaled_b &&
+                        (PetscReal)now.scaled > LevelOfRounding(terms, (PetscReal)now.scaled_b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

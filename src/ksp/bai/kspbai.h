@@ -209,6 +209,7 @@ PETSC_INTERN PetscErrorCode KSPBuildSolution_BAI(KSP, Vec, Vec *);
 PETSC_INTERN PetscErrorCode KSPBAIResidual(KSP, Vec b, Vec x, PetscReal *rnorm);
 PETSC_INTERN PetscErrorCode KSPBAIScaledNorms(KSP, Vec b, Vec r, BAILevelsSolution *);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
+PETSC_INTERN PetscErrorCode KSPBAILeavesRows(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPBAIMayGrow(KSP);
 
 /* The context of KSPBAIWatch(), which is called after each iteration with the norm of the updated residual */

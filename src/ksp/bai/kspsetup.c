@@ -308,7 +308,7 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   const BAIKrylov      asked   = k->bai.options.krylov;
   const BAILevelsInfo *info    = &k->bai.hierarchy->info;
   BAIBackend           backend = k->bai.options.backend;
-  PetscBool            seq, mpi, given, cuda;
+  PetscBool            seq, mpi, given, cuda, entries;
   MatInfo              mat;
   Mat                  Ad = A;
 
@@ -323,7 +323,8 @@ static PetscErrorCode SetUpChip(KSP ksp, Mat A, Mat P, PetscBool plain, PetscBoo
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   given = (PetscBool)(BAIOptionsGiven(&k->bai, BAI_OF_BOTH) ||
                       (k->mg && (k->mg->asked || k->mg->hierarchy->aggregates)));
-  if (!k->mg || A != P || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||
+  PetscCall(BAIHasEntries(A, &entries));
+  if (!entries || !k->mg || A != P || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||
       asked == BAI_KRYLOV_GMRES || given ||
       (ksp->normtype_set != KSP_NORM_DEFAULT && ksp->normtype == KSP_NORM_NATURAL) ||
       ksp->normtype == KSP_NORM_PRECONDITIONED || (k->transposed && PetscDefined(USE_COMPLEX)))

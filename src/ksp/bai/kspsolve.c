@@ -140,29 +140,6 @@ static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a method has broken down or stalls and leaves ||D^-1 (b - A x)|| above its tolerance, not because of
-   rounding. Another method may go on from there. Overwrites bai.r */
-static PetscErrorCode LeavesRows(KSP ksp, const BAILevelsSolution *s, PetscBool *leaves)
-{
-  KSP_BAI          *k   = (KSP_BAI *)ksp->data;
-  BAILevelsSolution now = *s;
-
-  PetscFunctionBegin;
-  *leaves = PETSC_FALSE;
-  if ((s->reason != BAI_LEVELS_INDEFINITE && s->reason != BAI_LEVELS_STALLED) || !KSPBAITestsTwice(ksp))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
-  *leaves     = (PetscBool)!ksp->reason;
-  ksp->reason = KSP_CONVERGED_ITERATING;
-  k->stands   = PETSC_FALSE;
-  if (ksp->abstol >= ksp->ttol) *leaves = PETSC_FALSE;
-  if (!*leaves) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPBAIResidual(ksp, KSPBAIRhs(ksp), ksp->vec_sol, NULL));
-  PetscCall(KSPBAIScaledNorms(ksp, KSPBAIRhs(ksp), k->bai.r, &now));
-  *leaves = (PetscBool)(now.scaled > (BAIReal)ksp->rtol * now.scaled_b);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sets ksp->reason for the end of a run, or if the solve can go on, outcome. A true residual that meets the tolerance
    means convergence, whatever ended the run, unless it leaves rows to another method */
 static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
@@ -173,7 +150,8 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscBool       leaves = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (meets && !fixed) PetscCall(LeavesRows(ksp, s, &leaves));
+  if (meets && !fixed && (s->reason == BAI_LEVELS_INDEFINITE || s->reason == BAI_LEVELS_STALLED))
+    PetscCall(KSPBAILeavesRows(ksp, &leaves));
   if (s->reason == BAI_LEVELS_ITS) ksp->reason = fixed || KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
   else if (fixed && s->reason == BAI_LEVELS_CONVERGED) ksp->reason = KSP_CONVERGED_ITS;
   else if (s->reason == BAI_LEVELS_CONVERGED || (meets && !fixed && !leaves))

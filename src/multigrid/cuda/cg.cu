@@ -417,7 +417,7 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances
   bool                     stalls = false;
 
   s->reason = BAI_LEVELS_ITS;
-  BAIStallBegin(&stall, (int)s->its, norm2);
+  BAIStallBegin(&stall, (int)s->its, norm2, 1);
   for (BAIInt launched = 0; s->its + launched < t->max_it;) {
     ++*sequence;
     BAITry(state->single ? Iterate<BAISingle>(state, v, *sequence) : Iterate<BAIScalar>(state, v, *sequence));

@@ -113,7 +113,7 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const 
   BAIStall stall;
 
   cg->direction.ps = 0;
-  BAIStallBegin(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm);
+  BAIStallBegin(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm, 1);
   memset(cg->p, 0, (size_t)cg->n * sizeof(*cg->p));
   memset(cg->s, 0, (size_t)cg->n * sizeof(*cg->s));
   for (s->reason = BAI_LEVELS_ITS; s->its < t->max_it;) {
