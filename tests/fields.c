@@ -413,6 +413,24 @@ static PetscErrorCode TestApart(KSPType type, PetscInt fields, PetscReal rate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two fields that exchange something take as many iterations if one of them has the other sign, and so couplings are
+   positive */
+static PetscErrorCode TestSign(KSPType type, PetscReal rate)
+{
+  Mat      A;
+  PetscInt its[2];
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateExchange(2, rate, k ? -1 : 1, &A));
+    PetscCall(Iterations(A, type, "aggregates have unknowns of all fields", PETSC_FALSE, &its[k]));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Expect(its[1] > 0 && its[1] <= its[0] + 2, "rate %g: %d iterations, with the other sign %d", (double)rate,
+                   (int)its[0], (int)its[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Fields that are coupled, or not, or that exchange something take as many iterations in other units of the unknowns,
    or of the fields */
 static PetscErrorCode TestUnits(KSPType type, PetscReal coupling, PetscReal rate, PetscBool each, PetscInt most)
@@ -574,6 +592,10 @@ int main(int argc, char **argv)
     if (Case("apart_%s", type)) {
       PetscCall(TestApart(type, 2, 0));
       PetscCall(TestApart(type, 3, (PetscReal)0.02));
+    }
+    if (Case("sign_%s", type)) {
+      PetscCall(TestSign(type, (PetscReal)0.05));
+      PetscCall(TestSign(type, (PetscReal)0.005));
     }
     if (Case("coupled_%s", type)) {
       PetscCall(TestUnits(type, (PetscReal)0.3, 0, PETSC_TRUE, 16));

@@ -457,6 +457,45 @@ static PetscErrorCode TestLine(PetscInt n, const char pc[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc scales the matrix by its diagonal, of which the attached constants are then no null vectors */
+static PetscErrorCode TestDiagonalScale(void)
+{
+  const char *const  options[] = {"-ksp_diagonal_scale", "-ksp_diagonal_scale_fix"};
+  Mat                A;
+  Vec                x, b, r;
+  KSP                ksp;
+  MatNullSpace       constants;
+  KSPConvergedReason reason;
+  PetscReal          norm, bnorm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(400, Neumann, &A));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &constants));
+  PetscCall(MatSetNullSpace(A, constants));
+  PetscCall(NewSystem(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSetRandom(r, NULL));
+  PetscCall(MatMult(A, r, b));
+  for (int k = 0; k < 2; k++) PetscCall(PetscOptionsSetValue(NULL, options[k], "1"));
+  PetscCall(Create(A, NULL, &ksp));
+  for (int k = 0; k < 2; k++) PetscCall(PetscOptionsClearValue(NULL, options[k]));
+  PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(r, NORM_2, &norm));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(Expect(reason > 0 && norm <= (PetscReal)1e-6 * bnorm, "%s, %g of %g", KSPConvergedReasons[reason],
+                   (double)norm, (double)bnorm));
+  PetscCall(MatNullSpaceDestroy(&constants));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -474,6 +513,7 @@ int main(int argc, char **argv)
   if (Case("inconsistent_baimg")) PetscCall(TestInconsistent(NULL));
   if (Case("inconsistent_jacobi")) PetscCall(TestInconsistent(PCJACOBI));
   if (Case("fixed")) PetscCall(TestFixed());
+  if (Case("diagonal_scale")) PetscCall(TestDiagonalScale());
   if (Case("line")) PetscCall(TestLine(100000, NULL));
   if (Case("line_jacobi")) PetscCall(TestLine(1000, PCJACOBI));
   if (Case("line_bai")) PetscCall(TestLine(2000, PCBAI));

@@ -550,6 +550,40 @@ static PetscErrorCode TestNewValues(const Problem *p, const char ksp_type[], con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A PCBAI whose matrix had no units, as an entry was NaN, finds the units of later values */
+static PetscErrorCode TestNaN(const Problem *p)
+{
+  const Task t = {p, EACH_ROW, 4};
+  Mat        A, B;
+  Vec        b, x;
+  KSP        ksp;
+  PetscInt   its[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateSystem(&t, &A, &b));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(CreateSolver(A, KSPCG, PCBAI, PETSC_FALSE, &ksp));
+  for (int k = 0; k < 3; k++) {
+    if (k == 1) {
+      PetscCall(MatSetValue(A, 0, 1, (PetscScalar)NAN, INSERT_VALUES));
+      PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    }
+    if (k == 2) PetscCall(MatCopy(B, A, SAME_NONZERO_PATTERN));
+    PetscCall(VecSet(x, 0));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+  }
+  PetscCall(Expect(its[0] == its[2], "%d iterations at first, %d after NaN", (int)its[0], (int)its[2]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* How a solver is asked for. On a GPU an option of PCBAIMG keeps matrices off the chip, where iterations are others */
 typedef struct {
   const char *name;
@@ -630,6 +664,7 @@ int main(int argc, char **argv)
     PetscCall(TestTransposed(&wind, BOTH_SIDES, PCBAIMG));
   }
   if (Case("pairs")) PetscCall(TestPairs());
+  if (Case("nan_pcbai")) PetscCall(TestNaN(&grid));
   if (Case("transposed_pcbai")) PetscCall(TestTransposed(&grid, EACH_ROW, PCBAI));
   PetscCall(CheckFinalize());
   return 0;
@@ -643,7 +678,7 @@ int main(int argc, char **argv)
       timeoutfactor: 4
       test:
          suffix: host
-         args: -case {{fields rows,halves close values,coupled,mixed,step,zeros,shuffled,sides,transposed,growth}}
+         args: -case {{fields rows,halves close values,coupled,mixed,step,zeros,shuffled,sides,transposed,growth,nan}}
       test:
          suffix: ranks
          nsize: {{2 3}}

@@ -39,7 +39,23 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 {
   return a;
 }
+BAI_INLINE BAIReal BAIImaginaryPart(BAIScalar a)
+{
+  (void)a;
+  return 0;
+}
 #endif
+
+/* A number of this magnitude divided by it, or 1 if it is 0 */
+BAI_INLINE BAIScalar BAIPhase(BAIScalar a, BAIReal magnitude)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return magnitude > 0 ? a / magnitude : (BAIScalar)1;
+#else
+  (void)magnitude;
+  return a < 0 ? -1 : 1;
+#endif
+}
 
 /* The bits of a number */
 BAI_INLINE uint64_t BAIDoubleBits(double number)

@@ -114,7 +114,7 @@ BAI_INLINE void BAIAddEntry(const BAIRows *A, const BAIInt *ghost, BAIIndex row,
   if (j != row && BAIRealPart(a) < 0) s->less += w;
 }
 
-/* Adds what a coupling shows by itself to the findings */
+/* Adds what an entry shows by itself to the findings. The diagonal of a Hermitian matrix is real */
 BAI_INLINE void BAILookAtEntry(const BAIRows *A, BAIInt begin, const BAIInt *ghost, BAIIndex row, BAIIndex k,
                                BAIFindings *found)
 {
@@ -122,7 +122,7 @@ BAI_INLINE void BAILookAtEntry(const BAIRows *A, BAIInt begin, const BAIInt *gho
   const BAIScalar a = A->a[k];
   const BAIReal   w = BAIAggregateMagnitude(a);
 
-  if (j == row) return;
+  if (j == row && BAIImaginaryPart(a) == 0) return;
   if (j >= A->n) {
     found->coupled += (double)w;
     found->skew += BAILevelsSkew(a, begin + row, ghost[j - A->n]);
@@ -168,7 +168,7 @@ BAI_INLINE int BAIDiffersFromMirror(const BAIRows *A, BAIIndex row, int first, i
   const BAIReal d = BAIAggregateMagnitude(BAIDiagonal(A, row, &size));
 
   for (BAIIndex k = A->i[row] + first; k < A->i[row + 1]; k += step) {
-    if (A->j[k] == row || A->j[k] >= A->n) continue;
+    if (A->j[k] >= A->n) continue;
     if (!(BAIAggregateMagnitude(A->a[k] - BAIConj(BAIOpposite(A, row, k))) <=
           epsilon * (BAIAggregateMagnitude(A->a[k]) + size + d)))
       return 1;

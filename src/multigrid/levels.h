@@ -232,10 +232,11 @@ typedef struct {
   BAIReal over;
 } BAILevelsAgreed;
 
-/* The data of an aggregate that determine the overcorrection of its couplings: its number of rows, and the mean
-   magnitude of the couplings between them, or 0 */
+/* The data of an aggregate that determine the overcorrection of its couplings: the mean magnitude of the couplings
+   between its rows, or 0; the number of these rows; and whether its row of the coarse matrix is BAIIsDominant() */
 typedef struct {
-  BAIReal rows, inner;
+  BAIReal inner;
+  int     rows, dominant;
 } BAILevelsSide;
 
 /* Arrays that BAILevelsGet() and BAILevelsPick() copy. The first index is a row of the last level, unless another level

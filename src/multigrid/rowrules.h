@@ -302,6 +302,15 @@ BAI_INLINE BAIIndex BAIFirstOfPair(const BAIIndex *mate, BAIIndex i)
   return mate[i] < -1 ? -2 - mate[i] : mate[i] >= 0 && mate[i] < i ? mate[i] : i;
 }
 
+/* Whether the diagonal entry of a row is at least the sum of the magnitudes of the others, up to rounding */
+BAI_INLINE int BAIIsDominant(const BAIRows *A, BAIIndex row)
+{
+  BAIReal       sum;
+  const BAIReal d = BAIAggregateMagnitude(BAIDiagonal(A, row, &sum));
+
+  return d >= sum - BAI_LEVELS_ROUNDING * sum;
+}
+
 /* The data for the overcorrection of each entry of a coarse matrix, see BAISoftened() */
 typedef struct {
   BAIIndex *entries; /* number of entries of the finer matrix that it is the sum of */
@@ -342,7 +351,7 @@ BAI_INLINE BAIReal BAISoftenedGain(BAIReal sum, BAIReal lost, BAIReal over)
    other row, and its entries add up to zero, as in a part of a graph that has no couplings to the others */
 BAI_INLINE int BAIIsRounding(const BAIRows *C, const BAISides *s, BAIIndex c, BAIIndex k)
 {
-  const BAIReal couplings = (BAIReal)s->entries[k] - s->side[c].rows;
+  const BAIReal couplings = (BAIReal)(s->entries[k] - (BAIIndex)s->side[c].rows);
 
   if (C->i[c + 1] - C->i[c] != 1) return 0;
   return BAIAggregateMagnitude(C->a[k]) <= BAI_LEVELS_ROUNDING * couplings * s->side[c].inner;
@@ -429,18 +438,19 @@ BAI_INLINE int BAIPivotPlace(int unknown, int equation, int m)
   return (unknown < 0 ? -2 - unknown : unknown) * m + (equation < 0 ? -2 - equation : equation);
 }
 
-/* Returns the number that sweeps add to the diagonal entry of a row, and in inverse the factor by which they multiply a
-   residual of the matrix times scale, 0 for a row of zeros. in and sum are the sums of magnitudes of the other entries
-   inside the block and in the row; compact: see BAIBlocksAreCompact() */
-BAI_INLINE BAIReal BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, int compact, BAIReal scale,
-                                  BAIReal *inverse)
+/* Returns the number that sweeps add to the diagonal entry of a row, which only makes its magnitude larger, and in
+   inverse the factor by which they multiply a residual of the matrix times scale, 0 for a row of zeros. in and sum are
+   the sums of magnitudes of the other entries inside the block and in the row; compact: see BAIBlocksAreCompact() */
+BAI_INLINE BAIScalar BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in, int compact, BAIReal scale,
+                                    BAIScalar *inverse)
 {
   const BAIReal d = BAIAggregateMagnitude(diagonal), extra = BAILevelsExtra(d, sum, compact ? 0 : sum - in),
-                all  = d + extra;
-  const BAIReal sign = BAIRealPart(diagonal) < 0 ? -1 : 1;
+                all     = d + extra;
+  const BAIScalar phase = BAIPhase(diagonal, d);
 
-  *inverse = all > 0 ? BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (sign * all * scale) : 0;
-  return sign * extra;
+  *inverse = all > 0 ? BAIConj(phase) * (BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (all * scale))
+                     : (BAIScalar)0;
+  return phase * extra;
 }
 
 /* A level whose aggregates are compared with new values, see BAIFits() */

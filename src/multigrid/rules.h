@@ -282,7 +282,7 @@ BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum, BAIReal outside)
    have the mean magnitude outer. touch is the number of rows of the aggregate that are coupled to the other one */
 BAI_INLINE BAIReal BAIResistance(const BAILevelsSide *side, BAIInt touch, BAIReal outer)
 {
-  const BAIReal l = touch ? side->rows / (BAIReal)touch : 1;
+  const BAIReal l = touch ? (BAIReal)side->rows / (BAIReal)touch : 1;
 
   return ((l < 2 ? l : 2) - 1) / 2 * (2 * outer < side->inner ? 2 * outer / side->inner : 1);
 }
@@ -296,14 +296,18 @@ BAI_INLINE BAIReal BAIResistance(const BAILevelsSide *side, BAIInt touch, BAIRea
 
    A positive coupling is divided by over, and so are negative sums of rows, see BAISoftenedSum(). So the coarse matrix
    stays definite: x' A x is the sum of -a_ij (x_i - x_j)^2 over all couplings and of (sum of row i) x_i^2. The negative
-   terms are divided by over, and the others by at most over, so x' A x is at least 1/over times its previous value
+   terms are divided by over, and the others by at most over, so x' A x is at least 1/over times its previous value.
+
+   But a positive coupling of two dominant rows stays as it is. Its term is a_ij (x_i + x_j)^2, and the factor of x_i^2
+   is the sum of row i less twice its couplings of this kind, which is not negative in a dominant row; neither changes.
+   Divided, such couplings would give too much energy to two fields of opposite signs
 */
 BAI_INLINE BAIScalar BAISoftened(BAIScalar a, BAIInt entries, const BAILevelsSide *one, BAIInt touch,
                                  const BAILevelsSide *other, BAIInt back, BAIReal over)
 {
   const BAIReal outer = BAIAggregateMagnitude(a) / (BAIReal)entries;
 
-  if (!(BAIRealPart(a) < 0)) return a / over;
+  if (!(BAIRealPart(a) < 0)) return one->dominant && other->dominant ? a : a / over;
   return a / (1 + (over - 1) * (BAIResistance(one, touch, outer) + BAIResistance(other, back, outer)));
 }
 

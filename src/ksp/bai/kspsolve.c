@@ -213,7 +213,7 @@ static PetscErrorCode SolveUnwatched(KSP ksp, BAIOutcome *outcome)
 static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, BAIOutcome *outcome)
 {
   KSP_BAI          *k       = (KSP_BAI *)ksp->data;
-  const PetscReal   inexact = PetscSqrtReal(PETSC_SQRT_MACHINE_EPSILON); /* well above errors of finite differences */
+  const PetscReal   inexact = (PetscReal)0.01; /* well above errors of finite differences */
   const PetscBool   tested  = (PetscBool)(ksp->converged == KSPConvergedDefault && !KSPBAINamesNorm(ksp));
   BAITolerances     t       = {.bnorm2 = -1};
   BAILevelsSolution s;
@@ -355,7 +355,7 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   if (k->transposed) PetscCall(MatGetTransposeNullSpace(A, &nullspace));
   else PetscCall(MatGetNullSpace(A, &nullspace));
-  if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));
+  if (nullspace && !BAIScalesDiagonal(ksp)) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -343,7 +343,8 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceLevel *L, const BAICo
     SumShort<<<BAIGrid(p.m, THREADS), THREADS, bytes, state->s.stream>>>(p, most);
   }
   CUDATry(cudaGetLastError());
-  return BAIMakeLongRows(state, p, {width ? p.longs : NULL, C->longs}, C->longest);
+  BAITry(BAIMakeLongRows(state, p, {width ? p.longs : NULL, C->longs}, C->longest));
+  return sides ? BAISidesMark(state, C->A, sides) : BAIStatusOf(BAI_OK);
 }
 
 void BAIDeviceFreeMatrix(BAILevelsState state, BAIDeviceLevel *L)

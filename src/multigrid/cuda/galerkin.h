@@ -79,11 +79,11 @@ static __device__ inline BAIRange BAIMembersAt(const BAIMembers &of, int c)
   return at;
 }
 
-/* The data of an aggregate with this number of rows. inner is the sum of the magnitudes of the entries between
-   different rows of the aggregate, and inside is their number */
+/* The data of an aggregate with this number of rows, but for whether its row is dominant. inner is the sum of the
+   magnitudes of the entries between different rows of the aggregate, and inside is their number */
 static __device__ inline BAILevelsSide BAISideOf(int rows, BAIReal inner, int inside)
 {
-  return {(BAIReal)rows, inside ? inner / (BAIReal)inside : 0};
+  return {inside ? inner / (BAIReal)inside : 0, rows, 0};
 }
 
 /* The numbers of long rows, those with too many columns for the fast way to make them; NULL: all rows, which are

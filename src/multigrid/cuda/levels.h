@@ -341,6 +341,7 @@ BAIMembers BAIMembersOf(BAILevelsState, const BAIDeviceLevel *);
    unless it is the caller's. soften.cu: overcorrect it, and free these data */
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceLevel *, const BAICoarse &, BAISides *, BAIDeviceLevel *next);
 bool      BAIHasFewRows(BAILevelsState, int rows);
+BAIStatus BAISidesMark(BAILevelsState, const BAIRows &C, BAISides *);
 BAIStatus BAISidesSoften(BAILevelsState, const BAILevelsSide *ghost, BAISides *, const BAIRows &);
 void      BAIDeviceFreeMatrix(BAILevelsState, BAIDeviceLevel *);
 /* order.cu: number rows by aggregates on all levels */

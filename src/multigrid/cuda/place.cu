@@ -285,14 +285,14 @@ static __global__ __launch_bounds__(LANES == 1 ? (int)BAI_LEVELS_BLOCK : (int)TE
     hash += s.hash;
     for (int k = s.columns + lane; k < slot.width; k += LANES) StoreInside<T, LANES>(f, slot, k, l, T(0), &s);
     if (!is || lane) continue;
-    BAIReal         inverse;
+    BAIScalar       inverse;
     const BAIScalar diagonal = BAICycleDiagonal(s.diagonal, s.sum, !share.level);
-    const BAIReal   extra    = BAISweepsOfRow(diagonal, s.sum, s.inside, f.compact, scale, &inverse);
+    const BAIScalar extra    = BAISweepsOfRow(diagonal, s.sum, s.inside, f.compact, scale, &inverse);
 
     static_cast<T *>(f.d)[p]     = T(diagonal * scale);
-    static_cast<T *>(f.dinv)[p]  = T(BAIScalar(inverse));
-    static_cast<T *>(f.extra)[p] = T(BAIScalar(extra * scale));
-    if (extra != 0) f.found->needs_extra = 1;
+    static_cast<T *>(f.dinv)[p]  = T(inverse);
+    static_cast<T *>(f.extra)[p] = T(extra * scale);
+    if (extra != BAIScalar(0)) f.found->needs_extra = 1;
     for (int k = 0; k < f.modes; k++)
       static_cast<T *>(f.p)[(long long)p * f.modes + k] = T(f.P[(long long)row * f.modes + k]);
   }

@@ -6,6 +6,23 @@ enum {
   TEAM    = 8 /* lanes of a row */
 };
 
+/* Notes which rows of a coarse matrix are dominant, a thread for each row */
+static __global__ __launch_bounds__(THREADS) void MarkDominant(BAIRows C, BAILevelsSide *side)
+{
+  const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (c < C.n) side[c].dominant = BAIIsDominant(&C, c);
+}
+
+/* Sets dominant of the sides of the rows of C, if it may be read: the finest matrix has positive couplings */
+BAIStatus BAISidesMark(BAILevelsState state, const BAIRows &C, BAISides *sides)
+{
+  if (!(state->info.more > 0)) return BAIStatusOf(BAI_OK);
+  MarkDominant<<<BAIGrid(C.n, THREADS), THREADS, 0, state->s.stream>>>(C, sides->side);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Overcorrects the couplings of the rows of a coarse matrix, see BAISoftened(), by a team of lanes for each row. Sums
    are in the order of the entries. A row of nothing but rounding becomes zero */
 static __global__ __launch_bounds__(THREADS, 5) void SoftenRows(BAIRows C, BAISides sides, const BAILevelsSide *ghost,

@@ -109,7 +109,7 @@ static BAIInt AddRow(Work *w, BAIInt row, BAIInt c, BAIInt count)
   return count;
 }
 
-/* The number of rows of aggregate c, and the mean magnitude of the couplings between them, or 0 */
+/* The data of aggregate c, without whether its row is dominant */
 static BAILevelsSide SideOf(const Work *w, BAIInt c)
 {
   const BAIRows *A     = w->A;
@@ -125,7 +125,7 @@ static BAILevelsSide SideOf(const Work *w, BAIInt c)
       count++;
     }
   }
-  return (BAILevelsSide){(BAIReal)(w->first[c + 1] - w->first[c]), count ? sum / (BAIReal)count : 0};
+  return (BAILevelsSide){.inner = count ? sum / (BAIReal)count : 0, .rows = (int)(w->first[c + 1] - w->first[c])};
 }
 
 /* Computes all rows of C; each sum is in the order of the rows and entries of A */
@@ -151,6 +151,7 @@ static void Sum(Work *w, BAIRows *C, BAISides *sides)
       sides->touch[to]   = e->touch;
       sides->back[to]    = e->back;
     }
+    if (sides) sides->side[c].dominant = BAIIsDominant(C, c);
   }
   C->nnz = C->i[C->n];
 }

@@ -25,7 +25,7 @@ typedef struct {
   /* The matrix by places: each row has first its entries inside the block, up to split, then the others */
   BAIInt    *i, *split, *j;
   BAIScalar *a, *d; /* entries without the diagonal; diagonal */
-  BAIReal   *extra; /* numbers that sweeps add to the diagonal */
+  BAIScalar *extra; /* numbers that sweeps add to the diagonal */
   BAIScalar *dinv;  /* factors by which sweeps multiply a residual */
   BAIScalar *b, *x, *y;
   BAIInt     alone;

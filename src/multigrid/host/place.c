@@ -97,7 +97,7 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
     for (BAIInt p = L->first[block]; p < L->first[block + 1]; p++) {
       const BAIInt    row = L->row[p];
       BAIInt          at  = L->i[p];
-      BAIReal         sum, in = 0, inverse;
+      BAIReal         sum, in = 0;
       const BAIScalar stored = BAIDiagonal(A, row, &sum), diagonal = BAICycleDiagonal(stored, sum, L == state->level);
 
       for (int outside = 0; outside < 2; outside++) {
@@ -118,8 +118,7 @@ BAIStatus BAIHostPlace(BAILevelsState state, BAIHostLevel *L, int values_only)
       }
       inside += L->split[p] - L->i[p];
       L->d[p]     = diagonal;
-      L->extra[p] = BAISweepsOfRow(diagonal, sum, in, compact, 1, &inverse);
-      L->dinv[p]  = inverse;
+      L->extra[p] = BAISweepsOfRow(diagonal, sum, in, compact, 1, &L->dinv[p]);
       if (like) L->extra[p] = like->extra[p];
       if (like) L->dinv[p] = like->dinv[p];
     }

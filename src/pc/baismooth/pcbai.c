@@ -64,9 +64,10 @@ static PetscErrorCode GetMatrix(PC pc, Mat *A)
   if (p->bai.options.local_omega > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FindUnits(aij, fields, &ratio));
   if (!(ratio > FAR * p->varied)) PetscFunctionReturn(PETSC_SUCCESS);
-  p->varied = ratio;
   PetscCall(BAILooksHermitian(aij, &hermitian));
-  if (hermitian) PetscCall(BAIScalingFind(p->bai.obj, aij, fields, hermitian, &p->scaling));
+  if (!hermitian) PetscFunctionReturn(PETSC_SUCCESS);
+  p->varied = ratio;
+  PetscCall(BAIScalingFind(p->bai.obj, aij, fields, hermitian, &p->scaling));
   if (p->scaling.left) PetscCall(BAIScalingGetMatrix(&p->scaling, aij, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
