@@ -134,7 +134,7 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
     break;
   default:
     if (KSPBAIIsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
-    else if (finite) PetscCall(KSPBAILeavesRows(ksp, &leaves));
+    else if (finite && s->reason == BAI_LEVELS_INDEFINITE) PetscCall(KSPBAILeavesRows(ksp, &leaves));
     if (!ksp->reason && finite && !leaves)
       PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
     if (ksp->reason) break;

@@ -101,13 +101,14 @@ static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal norm)
 int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
 {
   BAIWatcher     *w    = (BAIWatcher *)watcher;
+  const KSP_BAI  *k    = (KSP_BAI *)w->ksp->data;
   const PetscBool ours = (PetscBool)(w->ksp->converged == KSPConvergedDefault);
 
   if (w->its == (PetscInt)its) return 0; /* KSPFGMRES reports the norm at a restart twice */
   w->its = (PetscInt)its;
   if (!its) {
     w->rnorm0 = (PetscReal)rnorm;
-    BAIStallBegin(&w->stall, 0, (double)rnorm * (double)rnorm, KSPBAIIsPositive(((KSP_BAI *)w->ksp->data)->krylov));
+    BAIStallBegin(&w->stall, 0, (double)rnorm * (double)rnorm, k->runner != BAI_BY_CHIP && KSPBAIIsPositive(k->krylov));
   }
   if (w->before && !its) return 0;
   w->code = Look(w, w->before + (PetscInt)its, (PetscReal)rnorm);
@@ -198,29 +199,25 @@ PetscErrorCode KSPBAIMayGrow(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Computes the norm of W A S x, where S changes the signs of about half of the entries of x, as a hash of their row
-   decides, W is the diagonal matrix of weights, or I if they are NULL, and A is transposed in KSPSolveTranspose(). As
-   the terms of a row do not cancel, this is about the norm of |W| |A| |x|, in any units of rows and columns */
+/* Computes the norm of W A N x, where N multiplies the entries of x by pseudorandom numbers around 0 whose root mean
+   square is 1, W is the diagonal matrix of weights, or I if they are NULL, and A is transposed in KSPSolveTranspose().
+   As the terms of a row hardly cancel, this is about the norm of |W| |A| |x|, in any units of rows and columns */
 static PetscErrorCode NormOfTerms(const KSP_BAI *k, Mat A, Vec x, Vec weights, PetscReal *norm)
 {
-  PetscScalar *values;
-  PetscInt     begin, end;
-  Vec          signs, terms;
+  const PetscReal mean2 = (PetscReal)(PetscDefined(USE_COMPLEX) ? 2 : 1) / 12; /* mean square of BAINoise() */
+  Vec             noise, terms;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(x, &signs));
+  PetscCall(VecDuplicate(x, &noise));
   PetscCall(VecDuplicate(x, &terms));
-  PetscCall(VecCopy(x, signs));
-  PetscCall(VecGetOwnershipRange(signs, &begin, &end));
-  PetscCall(VecGetArray(signs, &values));
-  for (PetscInt i = begin; i < end; i++)
-    if (BAIHash((uint64_t)i) & 1) values[i - begin] = -values[i - begin];
-  PetscCall(VecRestoreArray(signs, &values));
-  if (k->transposed) PetscCall(MatMultTranspose(A, signs, terms));
-  else PetscCall(MatMult(A, signs, terms));
+  PetscCall(BAIVecSet(noise, BAI_SET_NOISE));
+  PetscCall(VecPointwiseMult(noise, noise, x));
+  if (k->transposed) PetscCall(MatMultTranspose(A, noise, terms));
+  else PetscCall(MatMult(A, noise, terms));
   if (weights) PetscCall(VecPointwiseMult(terms, terms, weights));
   PetscCall(BAIVecNorm(terms, norm));
-  PetscCall(VecDestroy(&signs));
+  *norm /= PetscSqrtReal(mean2);
+  PetscCall(VecDestroy(&noise));
   PetscCall(VecDestroy(&terms));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
