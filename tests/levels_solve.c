@@ -419,5 +419,6 @@ int main(int argc, char **argv)
          suffix: aijcusparse
          requires: baicuda cuda
          args: -mat_type aijcusparse -options_left no -case watched,built,guess,unread,reasons,max_it,range
+         timeoutfactor: 3
 
 TEST*/
