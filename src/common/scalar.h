@@ -57,6 +57,16 @@ BAI_INLINE BAIScalar BAIPhase(BAIScalar a, BAIReal magnitude)
 #endif
 }
 
+/* 1/a for such a number */
+BAI_INLINE BAIScalar BAIInversePhase(BAIScalar a)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return (BAIScalar)1 / a;
+#else
+  return a;
+#endif
+}
+
 /* The bits of a number */
 BAI_INLINE uint64_t BAIDoubleBits(double number)
 {

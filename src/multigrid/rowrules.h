@@ -448,7 +448,7 @@ BAI_INLINE BAIScalar BAISweepsOfRow(BAIScalar diagonal, BAIReal sum, BAIReal in,
                 all     = d + extra;
   const BAIScalar phase = BAIPhase(diagonal, d);
 
-  *inverse = all > 0 ? BAIConj(phase) * (BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (all * scale))
+  *inverse = all > 0 ? BAIInversePhase(phase) * (BAI_LOCAL_DAMPING * BAIShareOfDominance(all, in) / (all * scale))
                      : (BAIScalar)0;
   return phase * extra;
 }
