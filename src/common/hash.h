@@ -25,6 +25,13 @@ BAI_INLINE double BAIHashPart(uint64_t number)
   return (double)(BAIHash(number) >> 11) / 9007199254740992.0; /* 2^53 */
 }
 
+/* The mean of |BAINoise()|^2 */
+#if defined(PETSC_USE_COMPLEX)
+  #define BAI_NOISE_SQUARE (1.0 / 6)
+#else
+  #define BAI_NOISE_SQUARE (1.0 / 12)
+#endif
+
 /* A number in [-1/2,1/2); for complex scalars the real and the imaginary part are */
 BAI_INLINE BAIScalar BAINoise(uint64_t number)
 {

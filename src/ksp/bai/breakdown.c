@@ -103,12 +103,12 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool single, BAILevelsReason end, 
 }
 
 /* Handles the end of a run that has not converged: sets ksp->reason, or else outcome, which is BAI_ENDS before. Then x
-   and ksp->guess_zero are the guess of the next run */
-PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
+   and ksp->guess_zero are the guess of the next run. leaves: see KSPBAILeavesRows() */
+PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, PetscBool leaves, BAIOutcome *outcome)
 {
   KSP_BAI        *k      = (KSP_BAI *)ksp->data;
   const PetscBool finite = (PetscBool)!PetscIsInfOrNanReal((PetscReal)s->rnorm);
-  PetscBool       single = PETSC_FALSE, leaves = PETSC_FALSE;
+  PetscBool       single = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (s->reason == BAI_LEVELS_DTOL) {
@@ -134,9 +134,7 @@ PetscErrorCode KSPBAITakeFailure(KSP ksp, const BAILevelsSolution *s, BAIOutcome
     break;
   default:
     if (KSPBAIIsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
-    else if (finite && s->reason == BAI_LEVELS_INDEFINITE) PetscCall(KSPBAILeavesRows(ksp, &leaves));
-    if (!ksp->reason && finite && !leaves)
-      PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
+    else if (finite && !leaves) PetscCall(KSPBAIStandsStill(ksp, KSPBAIRhs(ksp), ksp->vec_sol, (PetscReal)s->rnorm));
     if (ksp->reason) break;
     if (s->reason == BAI_LEVELS_STAGNATED && k->runner == BAI_BY_LEVELS && !single)
       ksp->reason = KSP_DIVERGED_BREAKDOWN;

@@ -138,6 +138,21 @@ PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gets the null space to remove from x, that of A, or of A^T in KSPSolveTranspose(), or NULL. If PETSc has scaled A by
+   its diagonal, the vectors that are attached to A are no null vectors */
+PetscErrorCode KSPBAIGetNullSpace(KSP ksp, MatNullSpace *space)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  *space = NULL;
+  if (BAIScalesDiagonal(ksp)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  if (((KSP_BAI *)ksp->data)->transposed) PetscCall(MatGetTransposeNullSpace(A, space));
+  else PetscCall(MatGetNullSpace(A, space));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes k->weights 1/|a_ii| for the present values of A, or 0 if a_ii is zero */
 static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
 {
@@ -204,8 +219,7 @@ PetscErrorCode KSPBAIMayGrow(KSP ksp)
    As the terms of a row hardly cancel, this is about the norm of |W| |A| |x|, in any units of rows and columns */
 static PetscErrorCode NormOfTerms(const KSP_BAI *k, Mat A, Vec x, Vec weights, PetscReal *norm)
 {
-  const PetscReal mean2 = (PetscReal)(PetscDefined(USE_COMPLEX) ? 2 : 1) / 12; /* mean square of BAINoise() */
-  Vec             noise, terms;
+  Vec noise, terms;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(x, &noise));
@@ -216,7 +230,7 @@ static PetscErrorCode NormOfTerms(const KSP_BAI *k, Mat A, Vec x, Vec weights, P
   else PetscCall(MatMult(A, noise, terms));
   if (weights) PetscCall(VecPointwiseMult(terms, terms, weights));
   PetscCall(BAIVecNorm(terms, norm));
-  *norm /= PetscSqrtReal(mean2);
+  *norm /= PetscSqrtReal((PetscReal)BAI_NOISE_SQUARE);
   PetscCall(VecDestroy(&noise));
   PetscCall(VecDestroy(&terms));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -225,7 +239,9 @@ static PetscErrorCode NormOfTerms(const KSP_BAI *k, Mat A, Vec x, Vec weights, P
 /* The level of rounding of the norm of a residual: a small multiple of eps times the norms of its terms */
 static PetscReal LevelOfRounding(PetscReal terms, PetscReal bnorm)
 {
-  return 64 * PETSC_MACHINE_EPSILON * (terms + bnorm);
+  const PetscReal multiple = 64;
+
+  return multiple * PETSC_MACHINE_EPSILON * (terms + bnorm);
 }
 
 /*

@@ -192,7 +192,7 @@ typedef enum {
   BAI_SCALE  /* the method must restart with b scaled */
 } BAIOutcome;
 PETSC_INTERN const char     KSPBAIStallText[];
-PETSC_INTERN PetscErrorCode KSPBAITakeFailure(KSP, const BAILevelsSolution *, BAIOutcome *);
+PETSC_INTERN PetscErrorCode KSPBAITakeFailure(KSP, const BAILevelsSolution *, PetscBool leaves, BAIOutcome *);
 PETSC_INTERN PetscErrorCode KSPBAILeaveDiverged(KSP, BAILevelsSolution *);
 
 /* relaxation.c */
@@ -207,6 +207,7 @@ PETSC_INTERN PetscErrorCode KSPMatSolve_BAI(KSP, Mat B, Mat X);
 PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
 PETSC_INTERN PetscErrorCode KSPBuildSolution_BAI(KSP, Vec, Vec *);
 PETSC_INTERN PetscErrorCode KSPBAIResidual(KSP, Vec b, Vec x, PetscReal *rnorm);
+PETSC_INTERN PetscErrorCode KSPBAIGetNullSpace(KSP, MatNullSpace *);
 PETSC_INTERN PetscErrorCode KSPBAIScaledNorms(KSP, Vec b, Vec r, BAILevelsSolution *);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
 PETSC_INTERN PetscErrorCode KSPBAILeavesRows(KSP, PetscBool *);

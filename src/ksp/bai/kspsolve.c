@@ -141,7 +141,7 @@ static PetscErrorCode CheckRange(KSP ksp, PetscReal *norm, BAIOutcome *outcome)
 }
 
 /* Sets ksp->reason for the end of a run, or if the solve can go on, outcome. A true residual that meets the tolerance
-   means convergence, whatever ended the run, unless it leaves rows to another method */
+   means convergence, whatever ended the run, unless a method that broke down or stalls leaves rows to another one */
 static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome *outcome)
 {
   const PetscBool fixed  = KSPBAIIsFixed(ksp);
@@ -150,13 +150,13 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, BAIOutcome
   PetscBool       leaves = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (meets && !fixed && (s->reason == BAI_LEVELS_INDEFINITE || s->reason == BAI_LEVELS_STALLED))
+  if (!fixed && (s->reason == BAI_LEVELS_INDEFINITE || (meets && s->reason == BAI_LEVELS_STALLED)))
     PetscCall(KSPBAILeavesRows(ksp, &leaves));
   if (s->reason == BAI_LEVELS_ITS) ksp->reason = fixed || KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
   else if (fixed && s->reason == BAI_LEVELS_CONVERGED) ksp->reason = KSP_CONVERGED_ITS;
   else if (s->reason == BAI_LEVELS_CONVERGED || (meets && !fixed && !leaves))
     ksp->reason = ksp->rnorm <= ksp->rtol * ksp->rnorm0 ? KSP_CONVERGED_RTOL : KSP_CONVERGED_ATOL;
-  else PetscCall(KSPBAITakeFailure(ksp, s, outcome));
+  else PetscCall(KSPBAITakeFailure(ksp, s, leaves, outcome));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -324,7 +324,6 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
   BAIOutcome   outcome = BAI_ENDS;
   PetscInt     its     = 0; /* of all methods so far */
   MatNullSpace nullspace;
-  Mat          A;
 
   PetscFunctionBegin;
   ksp->its = 0;
@@ -352,10 +351,8 @@ static PetscErrorCode SolveByKrylov(KSP ksp)
     }
   } while (outcome != BAI_ENDS);
   if (k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, 1.0 / k->scale));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  if (k->transposed) PetscCall(MatGetTransposeNullSpace(A, &nullspace));
-  else PetscCall(MatGetNullSpace(A, &nullspace));
-  if (nullspace && !BAIScalesDiagonal(ksp)) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));
+  PetscCall(KSPBAIGetNullSpace(ksp, &nullspace));
+  if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,42 +4,28 @@
 
 const char KSPBAIOtherMethodText[] = "the other method may solve this system faster: -ksp_bai_method krylov";
 
-/* Gets the matrix of the relaxation: A, or in KSPSolveTranspose() its transpose, which is kept while A does not
-   change */
-static PetscErrorCode GetRelaxedMat(KSP ksp, Mat *B)
-{
-  KSP_BAI     *k = (KSP_BAI *)ksp->data;
-  Mat          A;
-  MatNullSpace space;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  *B = A;
-  if (!k->transposed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAITranspose(&k->bai, A, &k->of_At, &k->At));
-  PetscCall(MatGetTransposeNullSpace(A, &space));
-  PetscCall(MatSetNullSpace(k->At, space));
-  *B = k->At;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets up the engine for the present matrix and options, unless that has been done */
+/* Sets up the engine for the present matrix and options, unless that has been done. In KSPSolveTranspose() the matrix
+   is A^T, which is kept while A does not change */
 PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
 {
   KSP_BAI  *k   = (KSP_BAI *)ksp->data;
   BAI      *bai = &k->bai;
   PetscBool is;
-  Mat       B;
+  Mat       A;
 
   PetscFunctionBegin;
   PetscCheck(!KSPBAINamesNorm(ksp), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
              "-%sksp_norm_type %s with relaxation: must be unpreconditioned, default or none",
              BAIPrefixOf((PetscObject)ksp), KSPNormTypes[ksp->normtype_set]);
   k->runner = BAI_BY_RELAXATION;
-  PetscCall(GetRelaxedMat(ksp, &B));
-  PetscCall(BAIIsSetUp(bai, B, &is));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  if (k->transposed) {
+    PetscCall(BAITranspose(bai, A, &k->of_At, &k->At));
+    A = k->At;
+  }
+  PetscCall(BAIIsSetUp(bai, A, &is));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is, 1, BAI_MPI_BOOL, MPI_LAND, PetscObjectComm((PetscObject)ksp)));
-  if (!is) PetscCall(BAISetUp(bai, B));
+  if (!is) PetscCall(BAISetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,14 +153,12 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
 {
   BAI         *bai = (BAI *)ksp->data;
   Vec          x = ksp->vec_sol, b = ksp->vec_rhs;
-  Mat          A;
   MatNullSpace nullspace;
   BAIStep      step  = BAIStepOf(bai, BAI_FORWARD);
   PetscReal    rnorm = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(GetRelaxedMat(ksp, &A));
-  PetscCall(MatGetNullSpace(A, &nullspace));
+  PetscCall(KSPBAIGetNullSpace(ksp, &nullspace));
   if (bai->options.stats) PetscCall(BAICheckStatus(bai, BAIEngineStats(bai->relax.engine, NULL)));
   bai->relax.watch = (BAIWatch){.norm = -1.0};
   ksp->its         = 0;

@@ -20,7 +20,7 @@ static __device__ inline void BAIFind(BAIFound *found, int columns)
 }
 
 /* A product C = P^H A P, made in two steps. First FindShort() finds the columns of short rows of C, and MakeLong()
-   counts those of long rows. The first entry of each row of C is known only when all rows are counted, so until then
+   counts those of long rows. Where a row of C begins depends on how many columns all rows before it have, so
    FindShort() stores column number u of row c at staged[u*m + c]. Then SumShort() and MakeLong() compute the values. If
    C has its columns already, only that is done, and staged is NULL */
 struct BAIProduct {
